@@ -1,0 +1,37 @@
+# The same targets serve people and CI. The first line of a target's comment is its help.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BENCH ?=
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench lock clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup:  ## create .venv with pinned packages and see to bubblewrap (PYTHON=python3.12 picks another)
+	@requirements/setup.sh "$(PYTHON)" "$(VENV)"
+
+demo: setup  ## run the example end to end
+	$(BIN)/python examples/demo.py
+
+test: setup  ## run the tests (PYTEST_ARGS="-m 'not slow'" narrows them)
+	$(BIN)/python -m pytest -n 2 -q $(PYTEST_ARGS)
+
+lint: setup  ## style, types and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## run the benchmarks (BENCH=name runs one)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+lock:  ## pin the requirements anew
+	requirements/lock.sh
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

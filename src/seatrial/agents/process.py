@@ -1,0 +1,195 @@
+"""An agent's process: its own sandbox, one socket to the gateway, nothing else of the host."""
+
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seatrial.agents.runtime import CODE, SOCKET
+from seatrial.environment import box as boxes
+from seatrial.environment.box import Box, Mount
+from seatrial.environment.host import Host
+from seatrial.errors import AgentFault
+
+RUNTIME_PATH = "/run/agent.py"
+LINE_LIMIT = 32 << 20
+START_SECONDS = 60.0
+_POLL_SECONDS = 1.0
+_RUNTIME_SOURCE = Path(__file__).with_name("runtime.py").read_bytes()
+
+
+@dataclass(frozen=True)
+class AgentProgram:
+    """What to run: the class of a Python agent, or null for a script in ``config["steps"]``.
+
+    Attributes:
+        code: ``module:Class`` below the mounted folder.
+        folder: files the agent's sandbox sees at ``/agent``, relative path to bytes.
+        config: handed to the agent as it is.
+    """
+
+    code: str | None
+    config: dict[str, Any]
+    folder: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of the agent: ``act``, ``crashed`` …"""
+
+    id: object
+    method: str
+    params: dict[str, Any]
+
+
+class AgentProcess:
+    """Starts the agent and hands over its requests one by one.
+
+    Args:
+        host: the prepared host.
+        program: what to run.
+        hello: what the agent is told first (instruction as an observation, tools, seed).
+        name: neutral and unique in this process.
+    """
+
+    def __init__(self, host: Host, program: AgentProgram, hello: dict[str, Any], name: str) -> None:
+        self._hello = {**hello, "code": program.code, "config": program.config}
+        self._stage = f"{host.stage}/{name}"
+        os.makedirs(self._stage, mode=0o755)
+        self._listener = socket.socket(socket.AF_UNIX)
+        path = f"{self._stage}/socket"
+        self._listener.bind(path)
+        os.chmod(path, 0o666)
+        self._listener.listen(1)
+        self._errors = os.memfd_create("agent-errors")
+        mounts = [Mount(path, SOCKET)]
+        if program.folder:
+            _lay_out(f"{self._stage}/code", program.folder)
+            mounts.append(Mount(f"{self._stage}/code", CODE))
+        box = Box(
+            command=[host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH],
+            uid=host.uid("agent"),
+            mounts=mounts,
+            tmpfs=["/tmp"],  # noqa: S108 (inside the sandbox)
+            files={RUNTIME_PATH: _RUNTIME_SOURCE},
+        )
+        self._connection: socket.socket | None = None
+        self._buffer = bytearray()
+        self._process = boxes.start(box, host, stderr=self._errors)
+        self.ready = False
+
+    def next_request(self, seconds: float | None) -> Request | None:
+        """The agent's next ``act`` or ``crashed``; null when the process has ended or the time is up.
+
+        Args:
+            seconds: how long it may think; null without a bound.
+
+        Raises:
+            AgentFault: what it sends is no JSON-RPC line, or it does not connect.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        if self._connection is None:
+            self._accept()
+        while True:
+            line = self._read_line(deadline)
+            if line is None:
+                return None
+            request = _parse(line)
+            if request.method == "hello":
+                self.answer(request, self._hello)
+            elif request.method == "ready":
+                self.ready = True
+                self.answer(request, {})
+            elif request.method in ("act", "crashed"):
+                return request
+            else:
+                self._send({"id": request.id, "error": {"code": -32601, "message": f"no method {request.method!r}"}})
+
+    def _accept(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            ready, _, _ = select.select([self._listener], [], [], 0.05)
+            if ready:
+                self._connection, _ = self._listener.accept()
+                return
+            if self._process.poll() is not None:
+                break
+        raise AgentFault(f"the agent did not connect: {self.problems() or 'no message'}")
+
+    def _read_line(self, deadline: float | None) -> bytes | None:
+        assert self._connection is not None
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > LINE_LIMIT:
+                raise AgentFault(f"the agent sent a line of more than {LINE_LIMIT >> 20} MiB.")
+            left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
+            if left <= 0:
+                return None
+            ready, _, _ = select.select([self._connection], [], [], left)
+            if ready:
+                try:
+                    part = self._connection.recv(1 << 16)
+                except OSError:
+                    part = b""
+                if not part:
+                    return None
+                self._buffer += part
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+    def answer(self, request: Request, result: object) -> None:
+        """Send a result; an agent that has gone does not hear it, which is noticed at the next read."""
+        self._send({"id": request.id, "result": result})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._connection is not None
+        with contextlib.suppress(OSError):
+            self._connection.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def running(self) -> bool:
+        """Whether the process still lives."""
+        return self._process.poll() is None
+
+    def problems(self) -> str:
+        """What it wrote to stderr, the last 4,000 characters."""
+        size = os.fstat(self._errors).st_size
+        return os.pread(self._errors, 4000, max(0, size - 4000)).decode(errors="replace").strip()
+
+    def close(self) -> int | None:
+        """End the process and all it started; returns its exit status when it had ended by itself."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        status = self._process.poll()
+        boxes.stop(self._process)
+        for end in (self._connection, self._listener):
+            if end is not None:
+                end.close()
+        os.close(self._errors)
+        return status
+
+
+def _parse(line: bytes) -> Request:
+    try:
+        message = json.loads(line)
+        params = message.get("params", {})
+        request = Request(message.get("id"), message["method"], params)
+    except (ValueError, KeyError, AttributeError, RecursionError) as fault:
+        raise AgentFault(f"the agent sent no JSON-RPC line: {line[:200]!r}.") from fault
+    if not isinstance(request.method, str) or not isinstance(params, dict):
+        raise AgentFault(f"the agent sent no JSON-RPC line: {line[:200]!r}.")
+    return request
+
+
+def _lay_out(folder: str, files: dict[str, bytes]) -> None:
+    """Write an agent's files where its sandbox can read them."""
+    for relative, data in files.items():
+        path = f"{folder}/{relative}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)

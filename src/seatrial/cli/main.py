@@ -1,0 +1,54 @@
+"""``seatrial``: mounts the verbs and turns deliberate errors into one line on stderr and exit code 2."""
+
+import sys
+
+import typer
+
+from seatrial import __version__
+from seatrial.cli import suite
+from seatrial.cli.doctor import doctor
+from seatrial.cli.measure import measure
+from seatrial.cli.report import report
+from seatrial.cli.run import run
+from seatrial.cli.show import show
+from seatrial.cli.verify import verify
+from seatrial.errors import SeatrialError
+
+USAGE_STATUS = 2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Sea trials for long-horizon AI agents: run, disturb, record, recompute.",
+    epilog="Start with `seatrial doctor`, then `make demo` or `seatrial suite new`.",
+)
+for verb in (doctor, run, verify, measure, report, show):
+    app.command()(verb)
+app.add_typer(suite.app, name="suite", help="Make, check and freeze tasks.")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"seatrial {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Sea trials for long-horizon AI agents: run, disturb, record, recompute."""
+
+
+def main() -> None:
+    """Entry point of the ``seatrial`` command."""
+    try:
+        app()
+    except SeatrialError as fault:
+        print(f"seatrial: {fault}", file=sys.stderr)
+        sys.exit(USAGE_STATUS)
+    except OSError as fault:
+        place = f"{fault.filename}: " if fault.filename else ""
+        print(f"seatrial: {place}{fault.strerror or fault}", file=sys.stderr)
+        sys.exit(USAGE_STATUS)

@@ -1,0 +1,109 @@
+"""``seatrial show``: a run's trials, or one trial, in the terminal or as JSON."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seatrial.cli.show_steps import print_steps, visible
+from seatrial.report.show import run_overview, trial_detail
+
+PIPED_WIDTH = 200
+COLOURS = {"success": "green", "failure": "red", "infrastructure": "yellow", "unknown": "yellow"}
+# Groups of TrialRecord columns for one trial's page, each with what it is about.
+GROUPS = {
+    "Outcome": ["terminal_class", "stop_reason", "censored", "strict_success", "safe_success",
+                "partial_progress", "premature_finish", "blocking_subgoal"],
+    "Course": ["max_progress", "first_half_step", "first_ninety_step", "first_full_step", "regression_depth",
+               "regression_area", "repeat_completions", "drift_actions", "broken_after_full",
+               "actions_after_full", "progress_slope"],
+    "Rules": ["hard_violations", "unknown_windows", "soft_cost"],
+    "Cost": ["actions", "shell_actions", "failed_actions", "partial_actions", "denied_actions",
+             "unknown_actions", "malformed_actions", "semantic_units", "output_tokens", "money", "elapsed_us",
+             "model_us", "tool_us", "cpu_us"],
+    "Trust": ["sandboxed", "agent_confined", "audit", "flaky_verifiers", "product_triggered_errors",
+              "contradictions", "contaminated"],
+}  # fmt: skip
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    trial: Annotated[
+        str | None, typer.Argument(help="Trial to show in full; all trials if left out.")
+    ] = None,
+    attempt: Annotated[int | None, typer.Option(help="Attempt; the one that counts if left out.")] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Every step: command, output, diff, verdicts.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show a run's trials, or one trial in full."""
+    if trial is None and (steps or attempt is not None):
+        raise typer.BadParameter("--steps and --attempt need a TRIAL.")
+    data = run_overview(run) if trial is None else trial_detail(run, trial, attempt, steps)
+    if json:
+        typer.echo(msgspec.json.encode(data))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        # Piped into a file or another program, a row stays one line.
+        console.width = PIPED_WIDTH
+    if trial is None:
+        print_overview(console, data)
+    else:
+        print_trial(console, data)
+        if steps:
+            print_steps(console, data["steps"])
+
+
+def print_overview(console: Console, data: dict[str, Any]) -> None:
+    """One line per trial."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("trial", "task", "system", "arm", "class", "stopped", "strict", "safe"):
+        table.add_column(column, overflow="fold", min_width=len(column))
+    for column in ("progress", "violations", "actions"):
+        table.add_column(column, justify="right")
+    for record in data["trials"]:
+        cells = [visible(record[name]) for name in ("trial", "task", "system", "arm")]
+        outcome = Text(record["terminal_class"], style=COLOURS[record["terminal_class"]])
+        rest = [record[name] for name in ("stop_reason", "strict_success", "safe_success", "partial_progress",
+                                          "hard_violations", "actions")]  # fmt: skip
+        table.add_row(*cells, outcome, *map(plain, rest))
+    console.print(table)
+    if data["unfinished"]:
+        console.print(f"\nnot ended yet: {', '.join(map(visible, data['unfinished']))}")
+
+
+def print_trial(console: Console, data: dict[str, Any]) -> None:
+    """One trial's measures by what they are about, its course of progress and its verdicts."""
+    title = f"{data['trial']} attempt {data['attempt']}"
+    console.print(Text.assemble((visible(title), "bold"), visible(f"  {data['system']} on {data['task']}, "
+                  f"{data['arm']}, seed {data['seed']}")))  # fmt: skip
+    for title, names in GROUPS.items():
+        console.print(Text(f"\n{title}", style="bold"))
+        for name in names:
+            style = COLOURS.get(data[name], "") if name == "terminal_class" else ""
+            console.print(Text.assemble(f"  {name:<25} ", (visible(plain(data[name])), style)))
+    console.print(Text("\nProgress", style="bold"))
+    pairs = [f"{value:g} from step {step}" for step, value in data["progress"]]
+    console.print(Text("  " + (", ".join(pairs) or "unknown")))
+    console.print(Text("\nFinal verdicts", style="bold"))
+    for name, runs in data["verdicts"]["final"].items():
+        console.print(Text(f"  {visible(name):<25} {', '.join(runs) or 'unknown'}"))
+
+
+def plain(value: object) -> str:
+    """A record's value as text; null is unknown."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

@@ -1,0 +1,1 @@
+"""Where trials happen: sandboxes, one overlay for all that is writable, fingerprints, forks."""

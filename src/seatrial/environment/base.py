@@ -1,0 +1,135 @@
+"""The base of an environment: what every trial of a task starts from, indexed once and then only read."""
+
+import os
+import shutil
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from seatrial.environment.look import look
+from seatrial.errors import EnvironmentFault, SpecError
+from seatrial.journal.entries import ROOTS, Entry, State, digest_entries
+from seatrial.journal.objects import ObjectStore
+
+_STICKY = {"tmp", "var-tmp", "shm"}
+Signature = tuple[int, int, int, int, int]
+
+
+@dataclass
+class Base:
+    """An indexed base folder.
+
+    Attributes:
+        folder: holds one folder per root; never written after indexing.
+        digest: of what the entries say; equal bases have equal digests whenever they were laid out.
+        listing: object that holds the list of entries.
+        inodes: inode number to path, for files (a base has no hard links).
+        signatures: what stat says of each path, to prove later that nothing moved.
+    """
+
+    folder: str
+    digest: str
+    state: State
+    listing: str = ""
+    inodes: dict[int, str] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> list[str]:
+        """Paths of all folders, root-relative, sorted."""
+        return sorted(path for path, entry in self.state.items() if entry.kind == "dir")
+
+
+def lay_out(files: Path | None, folder: Path, uid: int | None) -> None:
+    """Copy a task's files into a new base folder.
+
+    Hard links become files of their own: the overlay cannot keep links between base files once one of
+    them is written.
+
+    Args:
+        files: becomes /workspace; null for an empty one.
+        folder: new folder to fill.
+        uid: owner of everything inside (root mode); null keeps the caller's.
+
+    Raises:
+        SpecError: the files hold a socket or a device, or cannot be read.
+    """
+    folder.mkdir(parents=True)
+    for root in ROOTS:
+        place = folder / root
+        if root == "workspace" and files is not None:
+            _copy(files, place)
+        else:
+            place.mkdir()
+        place.chmod(0o1777 if root in _STICKY else 0o755)
+    if uid is not None:
+        for path in [folder, *folder.rglob("*")]:
+            os.lchown(path, uid, uid)
+
+
+def _copy(source: Path, target: Path) -> None:
+    for path in source.rglob("*"):
+        mode = path.lstat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+            raise SpecError(str(path), "", "is neither a file, a folder nor a symlink", "Remove it")
+    try:
+        shutil.copytree(source, target, symlinks=True)
+    except (OSError, shutil.Error) as fault:
+        raise SpecError(str(source), "", f"cannot be copied: {fault}", "Make every file readable") from fault
+
+
+def index_base(folder: str, objects: ObjectStore, agent_uid: int) -> Base:
+    """Read a laid-out base once: entries, blobs, inode numbers."""
+    state: State = {}
+    base = Base(folder, "", state)
+    for path in _walk(folder):
+        seen = look(folder, path, agent_uid, objects)
+        if seen is None:
+            raise EnvironmentFault(f"base changed while it was read: {path}.")
+        state[seen.entry.path] = seen.entry
+        if seen.entry.kind == "file":
+            base.inodes[seen.inode] = path
+        base.signatures[path] = _signature(f"{folder}/{path}")
+    listing = msgspec.json.encode([state[path] for path in sorted(state)])
+    base.listing = objects.put(listing)
+    base.digest = digest_entries(state.values())
+    return base
+
+
+def _walk(folder: str) -> list[str]:
+    found, pending = [], [""]
+    while pending:
+        at = pending.pop()
+        with os.scandir(f"{folder}/{at}" if at else folder) as entries:
+            for entry in entries:
+                path = f"{at}/{entry.name}" if at else entry.name
+                found.append(path)
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+    return sorted(found)
+
+
+def _signature(path: str) -> Signature:
+    found = os.lstat(path)
+    return (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def prove_untouched(base: Base) -> None:
+    """Compare every path of the base with what stat said when it was indexed.
+
+    Raises:
+        EnvironmentFault: something was changed, added or removed; the base must not be used again.
+    """
+    paths = _walk(base.folder)
+    if len(paths) != len(base.signatures):
+        raise EnvironmentFault(f"the base holds {len(paths)} paths instead of {len(base.signatures)}. Build it anew.")
+    for path in paths:
+        if base.signatures.get(path) != _signature(f"{base.folder}/{path}"):
+            raise EnvironmentFault(f"the base was changed at {path}. Build it anew.")
+
+
+def plain_entries(state: State) -> list[Entry]:
+    """Entries sorted by path."""
+    return [state[path] for path in sorted(state)]

@@ -1,0 +1,166 @@
+"""One confined process: how a bubblewrap sandbox is described and started.
+
+The world's sandbox, the agent's, a verifier's and a probe's differ only in their ``Box``.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+
+from seatrial.environment import rootfs
+from seatrial.environment.host import Host
+from seatrial.errors import EnvironmentFault
+
+_PASSWD = "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/home/agent:/bin/bash\n"
+_GROUP = "root:x:0:\nagent:x:1000:\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+_NSSWITCH = "passwd: files\ngroup: files\nhosts: files\n"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A bind mount; ``source`` must be reachable by any uid (it lies under the stage)."""
+
+    source: str
+    target: str
+    writable: bool = False
+
+
+@dataclass
+class Box:
+    """What one sandbox holds.
+
+    Attributes:
+        command: argument vector, run as PID 1's only child, or as PID 1 itself with ``as_init``.
+        uid: host uid to drop to (root mode only; without root the user's own is all there is).
+        mounts: after the curated root file system, in order.
+        tmpfs: empty writable folders.
+        files: inside path to bytes, read-only.
+        folders: empty read-only folders to create.
+        keep: descriptors the command inherits under their numbers.
+        join: control group folders to join before anything is unshared.
+        environment: added to the plain one.
+    """
+
+    command: list[str]
+    uid: int
+    mounts: list[Mount] = field(default_factory=list)
+    tmpfs: list[str] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    keep: list[int] = field(default_factory=list)
+    join: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    chdir: str = "/"
+    as_init: bool = False
+
+
+def start(
+    box: Box, host: Host, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
+) -> subprocess.Popen[bytes]:
+    """Start the process; it dies with the thread that called this.
+
+    Args:
+        box: what to run and what it sees.
+        host: the prepared host (namespaces entered, stage mounted).
+        stdin, stdout, stderr: descriptors; null means ``/dev/null``.
+
+    Raises:
+        EnvironmentFault: the process cannot be started at all.
+    """
+    with _sealed(box.files) as sealed:
+        arguments = _arguments(box, host, sealed.numbers)
+        with _spool(arguments) as listing:
+            command = [host.bwrap, "--args", str(listing.fileno()), "--", *box.command]
+            try:
+                return subprocess.Popen(
+                    _launcher(box, host, command),
+                    stdin=subprocess.DEVNULL if stdin is None else stdin,
+                    stdout=subprocess.DEVNULL if stdout is None else stdout,
+                    stderr=subprocess.DEVNULL if stderr is None else stderr,
+                    pass_fds=[*box.keep, *sealed.numbers.values(), listing.fileno()],
+                    cwd="/",
+                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+                    start_new_session=True,
+                )
+            except OSError as fault:
+                raise EnvironmentFault(f"cannot start {host.bwrap}: {fault.strerror}.") from fault
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill a box and everything in it; its PID namespace goes with its first process."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+def _launcher(box: Box, host: Host, command: list[str]) -> list[str]:
+    """Join control groups and drop the uid before bubblewrap unshares anything."""
+    if host.mode == "root":
+        identity = ["--reuid", str(box.uid), "--regid", str(box.uid), "--clear-groups", "--no-new-privs"]
+        command = [host.setpriv, *identity, *command]
+    if not box.join:
+        return command
+    script = "".join('echo $$ > "$1/cgroup.procs" || exit 120; shift; ' for _ in box.join) + 'exec "$@"'
+    return ["/bin/sh", "-c", script, "sh", *box.join, *command]
+
+
+def _arguments(box: Box, host: Host, sealed: dict[str, int]) -> list[str]:
+    arguments = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"]
+    if host.can_disable_userns:
+        arguments.append("--disable-userns")
+    arguments += ["--die-with-parent", "--new-session", "--hostname", "host", "--clearenv"]
+    if box.as_init:
+        arguments.append("--as-pid-1")
+    for name, value in {**rootfs.plain_environment(host.interpreter), **box.environment}.items():
+        arguments += ["--setenv", name, value]
+    arguments += rootfs.curated_arguments(host.interpreter, host.stage)
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/home", "--dir", "/var"]
+    for folder in box.folders:
+        arguments += ["--dir", folder]
+    for path, descriptor in sealed.items():
+        arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]
+    for mount in box.mounts:
+        arguments += ["--bind" if mount.writable else "--ro-bind", mount.source, mount.target]
+    for folder in box.tmpfs:
+        arguments += ["--perms", "0700", "--tmpfs", folder]
+    # Everything that is left writable by now but not declared would escape the fingerprint.
+    return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", box.chdir]
+
+
+class _sealed:
+    """Files handed to bubblewrap through descriptors, so that no host path is bound for them."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        plain = {
+            "/etc/passwd": _PASSWD.encode(),
+            "/etc/group": _GROUP.encode(),
+            "/etc/hosts": _HOSTS.encode(),
+            "/etc/nsswitch.conf": _NSSWITCH.encode(),
+        }
+        self.numbers: dict[str, int] = {}
+        for path, data in {**plain, **files}.items():
+            descriptor = os.memfd_create("data")
+            os.write(descriptor, data)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            self.numbers[path] = descriptor
+
+    def __enter__(self) -> "_sealed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self.numbers.values():
+            os.close(descriptor)
+
+
+def _spool(arguments: list[str]) -> "tempfile._TemporaryFileWrapper[bytes]":
+    listing = tempfile.TemporaryFile()
+    listing.write(b"\0".join(os.fsencode(a) for a in arguments) + b"\0")
+    listing.flush()
+    listing.seek(0)
+    return listing  # type: ignore[return-value]

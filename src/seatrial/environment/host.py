@@ -1,0 +1,109 @@
+"""What this host can do, and the prepared place from which sandboxes are started."""
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from seatrial.environment import syscalls
+from seatrial.environment.namespaces import Mode, enter_private_namespaces
+from seatrial.environment.rootfs import Interpreter, find_interpreter, mount_interpreter
+from seatrial.errors import EnvironmentFault
+
+# Far above what distributions hand out, below the reserved end; each slot takes a block of this many.
+_FIRST_UID = 1_610_000_000
+_UIDS_PER_SLOT = 8
+_DISABLE_USERNS_SINCE = (0, 8, 0)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host made ready: this process is in a private mount namespace and ``stage`` is mounted there.
+
+    Attributes:
+        mode: ``root`` or ``rootless``.
+        stage: neutral folder, reachable by any uid, on which worlds and views are mounted.
+        slot: which block of uids is ours; worlds of different slots share no uid.
+    """
+
+    mode: Mode
+    bwrap: str
+    setpriv: str
+    can_disable_userns: bool
+    interpreter: Interpreter
+    stage: str
+    slot: int = 0
+
+    def uid(self, role: str) -> int:
+        """The host uid of a role of this slot (root mode); without root every role is the user."""
+        if self.mode == "rootless":
+            return 0
+        return _FIRST_UID + self.slot * _UIDS_PER_SLOT + ("world", "agent", "verifier", "probe").index(role)
+
+
+def bwrap_version(path: str) -> tuple[int, ...]:
+    """bubblewrap's version; empty when it cannot be told."""
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ()
+    return tuple(int(n) for n in re.findall(r"\d+", text)[:3])
+
+
+def find_program(name: str, remedy: str) -> str:
+    """Absolute path of a program the harness needs.
+
+    Raises:
+        EnvironmentFault: it is not installed.
+    """
+    path = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin") or shutil.which(name)
+    if path is None:
+        raise EnvironmentFault(f"{name} is not installed. {remedy}")
+    return path
+
+
+def prepare_host(slot: int = 0) -> Host:
+    """Enter private namespaces and mount the stage. Call once per process, before any thread starts.
+
+    Raises:
+        EnvironmentFault: this host cannot sandbox; the message holds the remedy.
+    """
+    bwrap = find_program("bwrap", "Install it: apt-get install bubblewrap")
+    setpriv = find_program("setpriv", "Install it: apt-get install util-linux")
+    mode = enter_private_namespaces()
+    if mode == "root":
+        _check_uids(slot)
+    stage = tempfile.mkdtemp(prefix="seatrial-", dir="/tmp")  # noqa: S108
+    os.chmod(stage, 0o755)
+    try:
+        syscalls.mount("stage", stage, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0755")
+    except OSError as fault:
+        os.rmdir(stage)
+        raise EnvironmentFault(f"cannot mount in a private namespace: {fault}. Run `seatrial doctor`.") from fault
+    interpreter = find_interpreter()
+    mount_interpreter(interpreter, stage)
+    usable = bwrap_version(bwrap) >= _DISABLE_USERNS_SINCE
+    return Host(mode, bwrap, setpriv, usable, interpreter, stage, slot)
+
+
+def release_host(host: Host) -> None:
+    """Detach the stage and remove its folder; safe to call twice."""
+    try:
+        syscalls.unmount(host.stage)
+        os.rmdir(host.stage)
+    except OSError:
+        pass
+
+
+def _check_uids(slot: int) -> None:
+    """Refuse a uid block that the host has given to somebody."""
+    first = _FIRST_UID + slot * _UIDS_PER_SLOT
+    for uid in range(first, first + _UIDS_PER_SLOT):
+        try:
+            name = pwd.getpwuid(uid).pw_name
+        except KeyError:
+            continue
+        raise EnvironmentFault(f"uid {uid} belongs to user {name!r}. Free it or run with another slot.")

@@ -1,0 +1,119 @@
+"""Mounting the one overlay that holds every writable root, and materialising recorded states as layers."""
+
+import os
+import shutil
+
+from seatrial.environment import syscalls
+from seatrial.environment.base import Base
+from seatrial.environment.host import Host
+from seatrial.environment.restore import make_equal
+from seatrial.errors import EnvironmentFault
+from seatrial.journal.entries import State
+from seatrial.journal.objects import ObjectStore
+
+# With an index and file handles the kernel can tell fanotify which file an event is about.
+_TRACEABLE = "index=on,nfs_export=on,"
+
+
+class Overlay:
+    """One mounted overlay.
+
+    Attributes:
+        tree: where it is mounted, under the host's stage.
+        upper: its upper layer.
+        traceable: whether fanotify can follow it.
+    """
+
+    def __init__(self, host: Host, scratch: str, name: str, lowers: list[str]) -> None:
+        """Mount a fresh upper layer over ``lowers`` (paths relative to ``scratch``, topmost first).
+
+        Raises:
+            EnvironmentFault: the host cannot mount it.
+        """
+        self.name, self._scratch = name, scratch
+        self.upper = f"{scratch}/worlds/{name}/upper"
+        self._work = f"{scratch}/worlds/{name}/work"
+        self.tree = f"{host.stage}/{name}"
+        for folder in (self.upper, self._work, self.tree):
+            os.makedirs(folder, exist_ok=True)
+        os.chmod(self.upper, 0o755)
+        self.traceable = host.mode == "root"
+        try:
+            self._mount(host, lowers)
+        except OSError as fault:
+            shutil.rmtree(f"{scratch}/worlds/{name}", ignore_errors=True)
+            raise EnvironmentFault(
+                f"cannot mount an overlay: {fault}. Put the run folder on ext4, xfs or btrfs; see `seatrial doctor`."
+            ) from fault
+
+    def _mount(self, host: Host, lowers: list[str]) -> None:
+        layers = (
+            f"lowerdir={':'.join(lowers)},upperdir=worlds/{self.name}/upper,workdir=worlds/{self.name}/work"
+        )
+        here = os.getcwd()
+        os.chdir(self._scratch)
+        try:
+            if host.mode == "rootless":
+                syscalls.mount("overlay", self.tree, "overlay", 0, f"userxattr,{layers}")
+                return
+            try:
+                syscalls.mount("overlay", self.tree, "overlay", 0, _TRACEABLE + layers)
+            except OSError:
+                self.traceable = False
+                syscalls.mount("overlay", self.tree, "overlay", 0, layers)
+        finally:
+            os.chdir(here)
+
+    def close(self) -> None:
+        """Unmount and delete the upper layer."""
+        try:
+            syscalls.unmount(self.tree)
+            os.rmdir(self.tree)
+        except OSError:
+            pass
+        remove_tree(f"{self._scratch}/worlds/{self.name}")
+
+
+def remove_tree(folder: str) -> None:
+    """Delete a tree whatever modes its folders have (an agent may have made them unreadable)."""
+
+    def open_up(function: object, path: str, _: object) -> None:
+        try:
+            os.chmod(os.path.dirname(path), 0o700)
+            os.chmod(path, 0o700)
+            os.rmdir(path) if os.path.isdir(path) and not os.listdir(path) else shutil.rmtree(path)
+        except OSError:
+            pass
+
+    shutil.rmtree(folder, onerror=open_up)
+
+
+def make_layer(
+    host: Host, scratch: str, base: Base, base_layer: str, delta: State, objects: ObjectStore, name: str
+) -> str:
+    """Materialise a state as a layer that any number of forks can share.
+
+    Args:
+        base_layer: the base's folder relative to ``scratch``.
+        delta: how the state differs from the base.
+        name: of the layer; the state's fingerprint.
+
+    Returns:
+        The layer's path relative to ``scratch``. It is made once and then only read.
+    """
+    layer = f"layers/{name}"
+    if os.path.isdir(f"{scratch}/{layer}"):
+        return layer
+    os.makedirs(f"{scratch}/layers", exist_ok=True)
+    overlay = Overlay(host, scratch, f"layer-{name[:16]}-{os.getpid()}", [base_layer])
+    try:
+        make_equal(overlay.tree, base.state, delta, objects, host.uid("world"))
+        syscalls.unmount(overlay.tree)
+        try:
+            os.rename(overlay.upper, f"{scratch}/{layer}")
+        except OSError:
+            if not os.path.isdir(f"{scratch}/{layer}"):
+                raise
+    finally:
+        overlay.close()
+    return layer

@@ -1,0 +1,121 @@
+"""The curated root file system every sandbox starts from: an interpreter, a shell, and nothing of the host's own.
+
+Third-party packages of the host's interpreters are masked: a package under repair may be installed there.
+"""
+
+import glob
+import os
+import sys
+from dataclasses import dataclass
+
+from seatrial.environment import syscalls
+
+PYTHON_HOME = "/opt/python"
+_MERGED_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_PACKAGE_FOLDERS = (
+    "/usr/lib/python*/dist-packages",
+    "/usr/lib/python*/site-packages",
+    "/usr/lib/python*/ensurepip/_bundled",
+    "/usr/share/python-wheels",
+    "/usr/lib64/python*/site-packages",
+)
+_ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "magic", "mime.types")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python inside the sandbox: ``program`` there, and the folder to mount (null when under /usr)."""
+
+    program: str
+    prefix: str | None
+    library_path: str | None
+
+
+def find_interpreter() -> Interpreter:
+    """The interpreter that runs this process, seen from inside a sandbox."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    prefix = os.path.realpath(sys.base_prefix)
+    if prefix == "/usr":
+        return Interpreter(f"/usr/bin/{version}", None, None)
+    shared = glob.glob(f"{prefix}/lib/libpython*.so*")
+    return Interpreter(f"{PYTHON_HOME}/bin/{version}", prefix, f"{PYTHON_HOME}/lib" if shared else None)
+
+
+def mount_interpreter(interpreter: Interpreter, stage: str) -> None:
+    """Make the prefix available under ``stage`` without its host path showing in any ``/proc`` file.
+
+    A bind mount shows the folder's path on its device; an overlay shows only the names it was given,
+    here two names relative to the stage.
+    """
+    if interpreter.prefix is None:
+        return
+    for name in ("nothing", "python"):
+        os.makedirs(f"{stage}/{name}", exist_ok=True)
+    os.symlink(interpreter.prefix, f"{stage}/prefix")
+    here = os.getcwd()
+    os.chdir(stage)
+    try:
+        options = "lowerdir=prefix:nothing"
+        if os.path.exists("/proc/self/uid_map") and not _has_full_identity():
+            options = f"userxattr,{options}"
+        syscalls.mount("overlay", "python", "overlay", syscalls.MS_RDONLY | syscalls.MS_NOSUID, options)
+    finally:
+        os.chdir(here)
+
+
+def _has_full_identity() -> bool:
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        return int(file.read().split()[2]) > 1
+
+
+def curated_arguments(interpreter: Interpreter, stage: str) -> list[str]:
+    """bwrap arguments for the read-only part of the root file system."""
+    arguments = ["--ro-bind", "/usr", "/usr", "--tmpfs", "/usr/local", "--remount-ro", "/usr/local"]
+    for name in _MERGED_LINKS:
+        path = f"/{name}"
+        if os.path.islink(path):
+            arguments += ["--symlink", os.readlink(path).lstrip("/"), path]
+        elif os.path.isdir(path):
+            arguments += ["--ro-bind", path, path]
+    for pattern in _PACKAGE_FOLDERS:
+        for folder in sorted(glob.glob(pattern)):
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                arguments += ["--tmpfs", folder, "--remount-ro", folder]
+    for name in _ETC:
+        if os.path.exists(f"/etc/{name}"):
+            arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    if interpreter.prefix is not None:
+        arguments += ["--ro-bind", f"{stage}/python", PYTHON_HOME]
+        for pattern in ("lib/python*/site-packages", "lib/python*/ensurepip/_bundled"):
+            for folder in sorted(glob.glob(f"{interpreter.prefix}/{pattern}")):
+                inside = f"{PYTHON_HOME}/{os.path.relpath(folder, interpreter.prefix)}"
+                arguments += ["--tmpfs", inside, "--remount-ro", inside]
+    return arguments
+
+
+def search_path(interpreter: Interpreter) -> str:
+    """``PATH`` inside the sandbox."""
+    own = [f"{PYTHON_HOME}/bin"] if interpreter.prefix is not None else []
+    return ":".join([*own, "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
+
+
+def plain_environment(interpreter: Interpreter) -> dict[str, str]:
+    """Environment variables of every process inside.
+
+    Bytecode is neither written nor read beside sources: the cache prefix lies on a read-only place, so
+    planted or stale ``__pycache__`` folders never run.
+    """
+    variables = {
+        "PATH": search_path(interpreter),
+        "HOME": "/home/agent",
+        "USER": "agent",
+        "LANG": "C.UTF-8",
+        "SHELL": "/bin/bash",
+        "TERM": "dumb",
+        "PYTHONPYCACHEPREFIX": "/run/pycache",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    if interpreter.library_path:
+        variables["LD_LIBRARY_PATH"] = interpreter.library_path
+    return variables

@@ -1,0 +1,5 @@
+"""The packages a repair task can be made of, by name."""
+
+from seatrial.families.repair.packages.toolz import TOOLZ
+
+PACKAGES = {package.name: package for package in (TOOLZ,)}

@@ -1,0 +1,1 @@
+"""The one door between agent and world: policy, meter, execute, record."""

@@ -1,0 +1,378 @@
+"""``act``: the only way in. Every request becomes a step with the state before and after."""
+
+import posixpath
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Result
+from seatrial.errors import EnvironmentFault
+from seatrial.gateway.meter import Meter
+from seatrial.gateway.policy import Finding, Policy
+from seatrial.gateway.tools import TOOLS, Tool
+from seatrial.journal.entries import ROOTS, Entry, State
+from seatrial.journal.events import (
+    ActionDecided,
+    ActionFinished,
+    ActionRequested,
+    BeliefReported,
+    BudgetExhausted,
+    ConstraintViolated,
+    Cost,
+    EffectRecorded,
+    Outcome,
+    StopReason,
+    SubgoalJudged,
+)
+from seatrial.journal.objects import ObjectStore
+from seatrial.journal.writer import JournalWriter
+
+# Deltas above this many entries go to an object: a journal line stays small enough to read.
+LARGE_DELTA = 256
+
+KillPoint = Callable[[str, int], None]
+Judgement = tuple[str, str, str]
+
+
+class Observation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What the agent is shown. ``done`` says that no further action will be taken."""
+
+    text: str
+    outcome: Outcome
+    exit_code: int | None = None
+    done: bool = False
+
+
+@dataclass
+class Offer:
+    """What this trial offers and how it may end early.
+
+    Attributes:
+        tools: by name.
+        kill_point: called with a name and the step at ``before_effect`` and ``after_effect_before_ack``.
+        judge: judges the state for early stopping: (subgoal, verdict, reads digest) each, and whether that
+            is a strict success; null when nothing is judged online.
+    """
+
+    tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
+    kill_point: KillPoint = lambda name, step: None
+    judge: Callable[[State], tuple[list[Judgement], bool]] | None = None
+
+
+@dataclass
+class _Window:
+    """What executing one action gave, before it is written down."""
+
+    outcome: Outcome
+    text: str
+    exit_code: int | None = None
+    result: Result | None = None
+    delta: Delta | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+    recovery_us: int | None = None
+    undone: int = 0
+    windows: list[str] = field(default_factory=list)
+
+
+class Gateway:
+    """One trial's door.
+
+    Args:
+        sandbox: the world, proven clean.
+        journal: where every step is written, before and after.
+        objects: for observations and large deltas.
+        policy: the task's constraints on this sandbox.
+        meter: budgets and the clock.
+        offer: tools and hooks.
+    """
+
+    def __init__(
+        self,
+        sandbox: BubblewrapSandbox,
+        journal: JournalWriter,
+        objects: ObjectStore,
+        policy: Policy,
+        meter: Meter,
+        offer: Offer,
+    ) -> None:
+        self._sandbox, self._journal, self._objects = sandbox, journal, objects
+        self._policy, self._meter, self._offer = policy, meter, offer
+        self._post = sandbox.tracker.fingerprint()
+        self._answers: dict[str, Observation] = {}
+        self.step = 0
+        self.stop_reason: StopReason | None = None
+        self.summary = ""
+        self.confidence: float | None = None
+
+    @property
+    def tools(self) -> list[Tool]:
+        """What is offered, in the order it is described."""
+        return list(self._offer.tools.values())
+
+    def act(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> Observation:
+        """Carry out one request and return what the agent is shown.
+
+        Args:
+            tool: name of a gateway tool.
+            arguments: as the agent gave them.
+            key: idempotency key; a repeated one returns the first answer and does nothing.
+
+        Raises:
+            EnvironmentFault: the world broke; the request stays in the journal, unfinished: unknown.
+            JournalError: the step cannot be written down; nothing is acknowledged.
+        """
+        thought = self._meter.agent_acts()
+        try:
+            if self.stop_reason is not None:
+                return Observation(text="The work has ended.", outcome="denied", done=True)
+            if key is not None and key in self._answers:
+                return self._answers[key]
+            self._settle_background()
+            self.step += 1
+            self._meter.actions += 1
+            key = key or f"step-{self.step}"
+            begun = time.monotonic_ns()
+            self._journal.append(
+                ActionRequested(
+                    actor="agent", step=self.step, tool=tool, arguments=arguments, key=key, pre=self._post
+                )
+            )
+            window = self._decide_and_execute(tool, arguments)
+            observation = self._record(window, key, thought, begun)
+            self._answers[key] = observation
+            return observation
+        finally:
+            self._meter.agent_thinks()
+
+    # -- before ---------------------------------------------------------------------------------------
+    def _settle_background(self) -> None:
+        """Write down what happened between actions, and whether it broke a constraint."""
+        if not self._sandbox.alive:
+            return
+        delta = self._sandbox.settle()
+        self._violations(self._policy.effects(delta), "background")
+        if delta.fingerprint != self._post or delta.changes:
+            entries, name = self._fit(delta.changes)
+            self._journal.append(
+                EffectRecorded(
+                    actor="background", pre=self._post, post=delta.fingerprint, changes=entries, changes_object=name
+                )
+            )
+            self._post = delta.fingerprint
+
+    def _decide_and_execute(self, tool: str, arguments: dict[str, Any]) -> _Window:
+        known = self._offer.tools.get(tool)
+        if known is None:
+            names = ", ".join(self._offer.tools)
+            return _Window("failed", f"there is no tool {tool!r}; there are {names}", notes={"malformed": True})
+        if problem := known.problem_with(arguments):
+            return _Window("failed", problem, notes={"malformed": True})
+        forbidden = self._policy.call(tool, arguments)
+        if forbidden is not None and forbidden.constraint.mode == "prevent":
+            return self._deny(forbidden.constraint.id, "this call is not allowed")
+        if tool in ("write_file", "edit_file"):
+            prevented = self._policy.would_write(state_path(arguments["path"]))
+            if prevented is not None:
+                return self._deny(prevented.id, f"{arguments['path']} may not be written")
+        if forbidden is not None:
+            self._violations([forbidden], "agent", arguments)
+        self._journal.append(ActionDecided(step=self.step, decision="allow"))
+        if known.ends or tool in ("report_belief", "ask_human"):
+            return self._speak(tool, arguments)
+        self._offer.kill_point("before_effect", self.step)
+        window = self._execute(tool, arguments)
+        window.delta = self._sandbox.settle()
+        self._judge_effects(window)
+        self._offer.kill_point("after_effect_before_ack", self.step)
+        return window
+
+    def _deny(self, constraint: str, reason: str) -> _Window:
+        self._journal.append(
+            ActionDecided(step=self.step, decision="deny", constraint=constraint, reason=reason)
+        )
+        return _Window("denied", f"denied: {reason}")
+
+    # -- executing ------------------------------------------------------------------------------------
+    def _speak(self, tool: str, arguments: dict[str, Any]) -> _Window:
+        """Tools that touch no world."""
+        if tool == "finish":
+            self.stop_reason = "finished"
+            self.summary, self.confidence = arguments.get("summary") or "", arguments.get("confidence")
+            return _Window("ok", "The work has ended.")
+        if tool == "give_up":
+            self.stop_reason, self.summary = "gave_up", arguments.get("reason") or ""
+            return _Window("ok", "The work has ended.")
+        if tool == "report_belief":
+            self._journal.append(BeliefReported(actor="agent", step=self.step, belief=arguments))
+            return _Window("ok", "noted")
+        return _Window("denied", "Nobody is there to answer.")
+
+    def _execute(self, tool: str, arguments: dict[str, Any]) -> _Window:
+        seconds = self._sandbox.ground.limits.seconds
+        left = self._meter.seconds_left()
+        if left is not None:
+            seconds = max(0.05, min(seconds, left))
+        if tool == "shell":
+            result = self._sandbox.shell(arguments["command"], arguments.get("cwd") or "/workspace", seconds)
+        else:
+            content = {
+                "content": arguments.get("content"), "old": arguments.get("old"), "new": arguments.get("new"),
+            }  # fmt: skip
+            parts = {name: value.encode("utf-8", "surrogatepass") for name, value in content.items() if value is not None}
+            result = self._sandbox.file_tool(tool, arguments["path"], **parts)
+        self._meter.tool_worked(result.tool_us)
+        text = result.output.decode("utf-8", "replace")
+        outcome: Outcome = "ok" if result.exit_code == 0 else "failed"
+        notes: dict[str, Any] = {}
+        if result.timed_out:
+            outcome = "partial"
+            text += f"\n[stopped after {seconds:g} seconds]"
+            notes["timed_out"] = True
+        if result.out_of_memory:
+            text += "\n[a process was stopped for using too much memory]"
+            notes["out_of_memory"] = True
+        if result.exit_code is None:
+            outcome = "unknown"
+        return _Window(outcome, text, result.exit_code, result, notes=notes)
+
+    def _judge_effects(self, window: _Window) -> None:
+        """Constraints on files: note violations, put back what must be prevented."""
+        delta = window.delta
+        if delta is None:
+            return
+        findings = self._policy.effects(delta)
+        prevented = [f for f in findings if f.constraint.mode == "prevent" and f.what != "read"]
+        self._violations([f for f in findings if f not in prevented], "agent")
+        window.windows = sorted({f.constraint.id for f in findings if not f.certain})
+        if prevented:
+            self._put_back(window, delta, prevented)
+
+    def _put_back(self, window: _Window, delta: Delta, prevented: list[Finding]) -> None:
+        """The write ran; restore what it did to protected paths and say so."""
+        begun = time.monotonic_ns()
+        paths = {f.path for f in prevented}
+        changed = [e for e in delta.changes if e.path in paths]
+        constraint = prevented[0].constraint.id
+        self._journal.append(
+            ActionDecided(step=self.step, decision="deny", constraint=constraint, reason="effect put back")
+        )
+        if changed:
+            window.undone = self._sandbox.undo(changed, delta.before)
+            again = self._sandbox.settle()
+            left = {e.path: e for e in (*delta.changes, *again.changes)}
+            for path in paths:
+                left.pop(path, None)
+            window.delta = replace(
+                delta, changes=[left[p] for p in sorted(left)], fingerprint=again.fingerprint
+            )
+        window.outcome = "denied"
+        window.text += f"\n[not allowed, put back: {', '.join(sorted(p for p in paths if p))}]"
+        window.recovery_us = (time.monotonic_ns() - begun) // 1000
+
+    # -- after ----------------------------------------------------------------------------------------
+    def _record(self, window: _Window, key: str, thought: int, begun: int) -> Observation:
+        changes = window.delta.changes if window.delta else []
+        post = window.delta.fingerprint if window.delta else self._post
+        entries, name = self._fit(changes)
+        text = window.text
+        shown = self._objects.put(text.encode("utf-8", "surrogatepass"))
+        tool_us = window.result.tool_us if window.result else 0
+        spent = (time.monotonic_ns() - begun) // 1000
+        self._journal.append(
+            ActionFinished(
+                step=self.step,
+                outcome=window.outcome,
+                exit_code=window.exit_code,
+                pre=self._post,
+                post=post,
+                changes=entries,
+                changes_object=name,
+                reads=window.delta.reads() if window.delta else [],
+                observation=shown,
+                shown_bytes=len(text),
+                cost=Cost(
+                    model_us=thought,
+                    queue_us=0,
+                    tool_us=tool_us,
+                    recovery_us=window.recovery_us,
+                    overhead_us=max(0, spent - tool_us),
+                    cpu_us=window.result.cpu_us if window.result else None,
+                    units=max(1, sum(1 for e in changes if e.kind != "dir")),
+                    undone_writes=window.undone,
+                ),
+                key=key,
+                windows=window.windows,
+                notes=window.notes,
+            )
+        )
+        self._post = post
+        self._stop_early()
+        return Observation(
+            text=text, outcome=window.outcome, exit_code=window.exit_code, done=self.stop_reason is not None
+        )
+
+    def _stop_early(self) -> None:
+        """Budgets, then a success that ends the trial when the experiment stops at the first one."""
+        if self.stop_reason is not None:
+            return
+        if over := self._meter.exhausted():
+            resource, self.stop_reason, limit, used = over
+            self._journal.append(BudgetExhausted(resource=resource, limit=limit, used=used))
+        elif self._offer.judge is not None:
+            verdicts, success = self._offer.judge(self._sandbox.tracker.state())
+            for subgoal, verdict, reads in verdicts:
+                self._journal.append(
+                    SubgoalJudged(step=self.step, subgoal=subgoal, verdict=verdict, reads=reads)  # type: ignore[arg-type]
+                )
+            if success:
+                self.stop_reason = "first_success"
+
+    def _violations(
+        self, findings: list[Finding], actor: str, arguments: dict[str, Any] | None = None
+    ) -> None:
+        """Write one event for each constraint that was certainly broken in this window."""
+        seen: set[str] = set()
+        for finding in findings:
+            constraint = finding.constraint
+            if not finding.certain or constraint.id in seen:
+                continue
+            seen.add(constraint.id)
+            paths = sorted({f.path for f in findings if f.constraint is constraint and f.certain and f.path})
+            evidence = {"what": finding.what, "paths": paths[:20], "by": actor}
+            self._journal.append(
+                ConstraintViolated(
+                    actor="background" if actor == "background" else "agent",
+                    step=self.step,
+                    constraint=constraint.id,
+                    hard=constraint.kind == "hard",
+                    severity=1.0 if constraint.severity is None else constraint.severity,
+                    evidence=evidence,
+                )
+            )
+
+    def _fit(self, changes: list[Entry]) -> tuple[list[Entry], str | None]:
+        """Small deltas stand in the line, large ones in an object."""
+        if len(changes) <= LARGE_DELTA:
+            return changes, None
+        return [], self._objects.put(msgspec.json.encode(changes))
+
+    def close(self) -> str:
+        """Take in what background processes did last; returns the final fingerprint."""
+        try:
+            self._settle_background()
+        except EnvironmentFault:
+            if self.stop_reason is None:
+                self.stop_reason = "environment_fault"
+        return self._post
+
+
+def state_path(path: str) -> str:
+    """A path as an agent writes it, as a path of the state (symlinks are not resolved)."""
+    full = posixpath.normpath(posixpath.join("/workspace", path))
+    for root, place in ROOTS.items():
+        if full == place or full.startswith(place + "/"):
+            return root + full[len(place) :]
+    return full

@@ -1,0 +1,103 @@
+"""The tools an agent may call: their arguments, how they are checked and how they are described to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a tool; ``kind`` is ``str``, ``number`` or ``object``."""
+
+    name: str
+    kind: str = "str"
+    required: bool = True
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as agents see it. ``ends`` tools end the trial; ``idempotent`` ones may be repeated safely."""
+
+    name: str
+    description: str
+    arguments: tuple[Argument, ...]
+    ends: bool = False
+    idempotent: bool = False
+
+    def problem_with(self, arguments: dict[str, Any]) -> str | None:
+        """What is wrong with a call's arguments, in words for the agent; null when nothing is."""
+        known = {argument.name: argument for argument in self.arguments}
+        for name in arguments:
+            if name not in known:
+                return f"{self.name} has no argument {name!r}; it takes {', '.join(known) or 'none'}"
+        for argument in self.arguments:
+            value = arguments.get(argument.name)
+            if value is None:
+                if argument.required:
+                    return f"{self.name} needs the argument {argument.name!r}"
+            elif not _fits(value, argument.kind):
+                return f"{self.name}: {argument.name} must be a {argument.kind}, not {type(value).__name__}"
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        """Name, description and JSON Schema of the arguments, as model APIs want them."""
+        types = {"str": "string", "number": "number", "object": "object"}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    a.name: {"type": types[a.kind], "description": a.description} for a in self.arguments
+                },
+                "required": [a.name for a in self.arguments if a.required],
+                "additionalProperties": False,
+            },
+        }
+
+
+def _fits(value: object, kind: str) -> bool:
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, dict | list)
+
+
+_PATH = Argument("path", description="absolute, or relative to /workspace")
+_ALL = (
+    Tool(
+        "shell",
+        "Run one command in a fresh bash. Standard input is empty; output and errors come back interleaved.",
+        (Argument("command"), Argument("cwd", required=False, description="folder to run in; /workspace if left out")),
+    ),
+    Tool("read_file", "Show a file.", (_PATH,), idempotent=True),
+    Tool("write_file", "Write a file, replacing what is there.", (_PATH, Argument("content")), idempotent=True),
+    Tool(
+        "edit_file",
+        "Replace one piece of text in a file; it must occur exactly once.",
+        (_PATH, Argument("old"), Argument("new")),
+    ),
+    Tool(
+        "finish",
+        "Say that the work is done.",
+        (Argument("summary", required=False), Argument("confidence", "number", required=False,
+                                                        description="probability that all is right, 0 to 1")),
+        ends=True,
+    ),
+    Tool("give_up", "Say that the work cannot be done, and why.", (Argument("reason", required=False),), ends=True),
+    Tool(
+        "report_belief",
+        "Write down what you hold to be true now.",
+        (Argument("facts", "object", required=False), Argument("plan", "object", required=False),
+         Argument("goal_version", "number", required=False)),
+    ),
+    Tool("ask_human", "Ask a person.", (Argument("question"),)),
+)  # fmt: skip
+TOOLS = {tool.name: tool for tool in _ALL}
+
+
+def offered(belief: bool, humans: bool) -> list[Tool]:
+    """The tools of a trial: the belief channel and people only where the experiment offers them."""
+    left_out = (set() if belief else {"report_belief"}) | (set() if humans else {"ask_human"})
+    return [tool for tool in _ALL if tool.name not in left_out]

@@ -1,0 +1,74 @@
+"""Content-addressed blobs: ``objects/ab/cdef…``, written once, never changed."""
+
+import os
+from pathlib import Path
+
+from seatrial.errors import JournalError
+from seatrial.journal.digest import digest_bytes
+
+
+class ObjectStore:
+    """Blobs by digest under one folder. Safe for several writers: a blob appears whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self._made: set[str] = set()
+
+    def path(self, digest: str) -> str:
+        """Where the blob lies or would lie."""
+        return f"{self.folder}/{digest[:2]}/{digest[2:]}"
+
+    def has(self, digest: str) -> bool:
+        """Whether the blob is stored."""
+        return os.path.exists(self.path(digest))
+
+    def put(self, data: bytes, digest: str | None = None) -> str:
+        """Store bytes and return their digest. ``digest`` may be given when already computed.
+
+        Raises:
+            JournalError: the disk is full or the folder may not be written; nothing half-written is left.
+        """
+        digest = digest or digest_bytes(data)
+        path = self.path(digest)
+        if os.path.exists(path):
+            return digest
+        try:
+            self._write(path, data)
+        except OSError as fault:
+            raise JournalError(f"{path}: cannot be written: {fault.strerror}. Free space or permit it.") from fault
+        return digest
+
+    def _write(self, path: str, data: bytes) -> None:
+        shelf = os.path.dirname(path)
+        if shelf not in self._made:
+            os.makedirs(shelf, exist_ok=True)
+            self._made.add(shelf)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(handle, view) :]
+        except OSError:
+            os.unlink(temporary)
+            raise
+        finally:
+            os.close(handle)
+        os.rename(temporary, path)
+
+    def get(self, digest: str) -> bytes:
+        """The blob's bytes, checked against its digest.
+
+        Raises:
+            JournalError: it is missing, or its bytes do not match its name.
+        """
+        try:
+            with open(self.path(digest), "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            raise JournalError(
+                f"{self.path(digest)}: object is missing. Restore it from a copy of the run."
+            ) from None
+        if digest_bytes(data) != digest:
+            raise JournalError(f"{self.path(digest)}: content does not match its name. The object was changed.")
+        return data

@@ -1,0 +1,190 @@
+"""The run folder: manifest, index of attempts, journals, objects, and what is derived from them.
+
+``manifest.json`` holds the frozen objects; ``index.jsonl`` gets one line when an attempt ends, with the
+digest of its journal's last line. Everything under ``verdicts/``, ``report/`` and ``records.parquet`` is
+derived and may be deleted.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seatrial.errors import JournalError
+from seatrial.journal.objects import ObjectStore
+
+MANIFEST_SCHEMA = "seatrial/run@1"
+
+
+class TaskFrozen(msgspec.Struct, kw_only=True):
+    """A task as it was when the run began.
+
+    Attributes:
+        spec: ``task.toml`` as plain data.
+        files: every file of the task folder, relative path to (digest of its bytes, permission bits);
+            the bytes are in the object store.
+        digest: of spec and files together.
+    """
+
+    id: str
+    digest: str
+    spec: dict[str, Any]
+    files: dict[str, tuple[str, int]]
+
+
+class TrialPlanned(msgspec.Struct, kw_only=True, frozen=True):
+    """One cell of the plan. ``trial`` names its folder."""
+
+    trial: str
+    task: str
+    system: str
+    arm: str
+    seed: int
+    repeat: int
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """``manifest.json``. ``experiment_id`` is the digest of the five objects; the plan may be amended."""
+
+    experiment_id: str
+    name: str
+    experiment: dict[str, Any]
+    tasks: list[TaskFrozen]
+    systems: dict[str, dict[str, Any]]
+    plan: list[TrialPlanned]
+    amendments: list[dict[str, Any]] = []
+    host: dict[str, Any] = {}
+    packages: dict[str, str] = {}
+    created: str = ""
+    unsafe: bool = False
+    schema: str = MANIFEST_SCHEMA
+
+    def task(self, task_id: str) -> TaskFrozen:
+        """The frozen task of that id.
+
+        Raises:
+            JournalError: not part of this run.
+        """
+        for task in self.tasks:
+            if task.id == task_id:
+                return task
+        raise JournalError(f"run {self.name!r}: has no task {task_id!r}. It has {[t.id for t in self.tasks]}.")
+
+
+class IndexLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An attempt that ended. ``counts`` is false for infrastructure-class ends that another attempt follows."""
+
+    trial: str
+    attempt: int
+    digest: str
+    stop_reason: str
+    infrastructure: bool = False
+    note: str = ""
+
+
+class RunFolder:
+    """Paths and small files of one run. Creating one never overwrites; ``open`` checks that it is one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.objects = ObjectStore(folder / "objects")
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Manifest) -> "RunFolder":
+        """Make the folder and write its manifest, whole or not at all."""
+        folder.mkdir(parents=True, exist_ok=True)
+        run = cls(folder)
+        write_whole(folder / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> "RunFolder":
+        """Open an existing run.
+
+        Raises:
+            JournalError: the folder is missing, is no run, or its manifest is damaged.
+        """
+        run = cls(folder)
+        run.manifest()
+        return run
+
+    def manifest(self) -> Manifest:
+        """Read ``manifest.json``."""
+        path = self.folder / "manifest.json"
+        try:
+            data = path.read_bytes()
+        except OSError as fault:
+            raise JournalError(
+                f"{self.folder}: is no run folder ({fault.strerror}: manifest.json). "
+                "Give the folder that `seatrial run -o` wrote."
+            ) from None
+        try:
+            return msgspec.json.decode(data, type=Manifest)
+        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
+            raise JournalError(f"{path}: damaged: {fault}. Restore it from a copy of the run.") from fault
+
+    def attempt_folder(self, trial: str, attempt: int) -> Path:
+        """``trials/<trial>/<attempt>``."""
+        return self.folder / "trials" / trial / str(attempt)
+
+    def journal_path(self, trial: str, attempt: int) -> Path:
+        """The attempt's journal."""
+        return self.attempt_folder(trial, attempt) / "journal.jsonl"
+
+    def verdicts_path(self, trial: str, attempt: int) -> Path:
+        """The attempt's derived verdict table."""
+        return self.folder / "verdicts" / f"{trial}.{attempt}.json"
+
+    def attempts(self, trial: str) -> list[int]:
+        """Numbers of the attempts that have a journal, ascending."""
+        folder = self.folder / "trials" / trial
+        if not folder.is_dir():
+            return []
+        names = (p.name for p in folder.iterdir() if (p / "journal.jsonl").exists())
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def index(self) -> list[IndexLine]:
+        """Ended attempts, in the order they ended; a torn last line is dropped."""
+        path = self.folder / "index.jsonl"
+        if not path.exists():
+            return []
+        *lines, _torn = path.read_bytes().split(b"\n")
+        try:
+            return [msgspec.json.decode(line, type=IndexLine) for line in lines]
+        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
+            raise JournalError(f"{path}: damaged: {fault}. Restore it from a copy of the run.") from fault
+
+    def add_to_index(self, line: IndexLine) -> None:
+        """Append one line and flush it to disk."""
+        handle = os.open(self.folder / "index.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(handle, msgspec.json.encode(line) + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def ended(self, trial: str, attempt: int) -> IndexLine | None:
+        """The index line of one attempt, or null when it never ended."""
+        found = [line for line in self.index() if (line.trial, line.attempt) == (trial, attempt)]
+        return found[-1] if found else None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, even after a crash."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a value as indented JSON, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")

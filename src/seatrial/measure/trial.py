@@ -1,0 +1,110 @@
+"""One trial's journal and verdicts to one TrialRecord."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from seatrial.errors import JournalError
+from seatrial.journal.events import AgentStarted, ContaminationFlagged, Event, TrialEnded, TrialStarted
+from seatrial.journal.run import TrialPlanned
+from seatrial.measure.contradictions import contradictions
+from seatrial.measure.costs import count_costs
+from seatrial.measure.dag import dependency_depth, human_minutes
+from seatrial.measure.outcome import final_state, outcome
+from seatrial.measure.progress import progress_measures
+from seatrial.measure.standing import check_fits, standings
+from seatrial.measure.violations import count_violations
+from seatrial.records.trial import TrialRecord
+from seatrial.records.verdicts import TrialVerdicts
+from seatrial.spec.task import Task
+
+
+def measure_trial(
+    task: Task,
+    planned: TrialPlanned,
+    events: Sequence[Event],
+    verdicts: TrialVerdicts,
+    infrastructure: bool,
+    experiment_id: str,
+) -> TrialRecord:
+    """All measures of one attempt, from its journal and verdict table alone.
+
+    Args:
+        task: as frozen in the run's manifest.
+        planned: the cell of the plan this attempt belongs to.
+        events: the whole journal, in order.
+        verdicts: of the same attempt; without rows and final verdicts everything they decide is null.
+        infrastructure: the run's index says that the end was not the system's doing.
+        experiment_id: digest of the five frozen objects.
+
+    Raises:
+        JournalError: the verdict table belongs to another attempt, or the journal has no first line.
+    """
+    started = events[0] if events else None
+    if not isinstance(started, TrialStarted):
+        raise JournalError(f"trial {planned.trial}: the journal does not begin with trial.started.")
+    named = (planned.trial, started.attempt)
+    if (verdicts.trial, verdicts.attempt) != named or started.trial != planned.trial:
+        raise JournalError(
+            f"trial {planned.trial}: plan, journal and verdicts name different attempts: {named}, "
+            f"{(started.trial, started.attempt)}, {(verdicts.trial, verdicts.attempt)}. "
+            "Judge the run again with `seatrial verify RUN`."
+        )
+    check_fits(task, events, verdicts)
+    final = final_state(task, events, verdicts)
+    broken = count_violations(task, events)
+    course = standings(task, events, verdicts) if verdicts.every_step else []
+    parts: list[msgspec.Struct] = [
+        conditions(started, events),
+        outcome(task, events, final, broken, infrastructure),
+        progress_measures(task, events, verdicts),
+        count_costs(events),
+    ]
+    columns: dict[str, Any] = {}
+    for part in parts:
+        columns |= msgspec.structs.asdict(part)
+    return TrialRecord(
+        experiment=experiment_id,
+        trial=planned.trial,
+        attempt=started.attempt,
+        task=task.id,
+        task_version=task.version,
+        family=task.family,
+        system=planned.system,
+        arm=planned.arm,
+        seed=planned.seed,
+        hard_violations=broken.hard,
+        unknown_windows=broken.unknown_windows,
+        soft_cost=broken.soft_cost,
+        human_minutes=human_minutes(task.human_minutes),
+        dependency_depth=dependency_depth(task.subgoals_for(final.standing.goal_version)),
+        verification_delay=task.horizon.verification_delay,
+        contradictions=contradictions(task, course or [final.standing]),
+        **columns,
+    )
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """Names are the TrialRecord's columns; null is unknown."""
+
+    agent_confined: bool | None
+    sandboxed: bool | None
+    audit: str | None
+    contaminated: bool | None
+
+
+def conditions(started: TrialStarted, events: Sequence[Event]) -> Conditions:
+    """What the journal says about how far it can be trusted; null where it does not say."""
+    agents = [event.confined for event in events if isinstance(event, AgentStarted)]
+    ends = [event.audit for event in events if isinstance(event, TrialEnded)]
+    sandboxed = started.conditions.get("sandboxed")
+    # Not having flagged anything is evidence only where something looked.
+    looked = started.conditions.get("contamination_watched") is True
+    flagged = any(isinstance(event, ContaminationFlagged) for event in events)
+    return Conditions(
+        agent_confined=all(agents) if agents else None,
+        sandboxed=sandboxed if isinstance(sandboxed, bool) else None,
+        audit=ends[-1] if ends else None,
+        contaminated=True if flagged else (False if looked else None),
+    )

@@ -1,0 +1,84 @@
+"""The TrialRecord: one row per trial, the waist between journals and estimates."""
+
+from typing import Literal
+
+import msgspec
+
+TerminalClass = Literal["success", "failure", "infrastructure", "unknown"]
+
+
+class TrialRecord(msgspec.Struct, kw_only=True):
+    """All measures of one trial. Null is "unknown" and is printed so; steps count gateway requests.
+
+    ``*_us`` are microseconds of the trial clock's parts, ``elapsed_us`` is the whole trial clock.
+    """
+
+    experiment: str
+    trial: str
+    attempt: int
+    task: str
+    task_version: str
+    family: str
+    system: str
+    arm: str
+    seed: int
+    terminal_class: TerminalClass
+    stop_reason: str | None = None
+    censored: bool | None = None
+    strict_success: bool | None = None
+    safe_success: bool | None = None
+    partial_progress: float | None = None
+    max_progress: float | None = None
+    progress_slope: float | None = None
+    first_half_step: int | None = None
+    first_ninety_step: int | None = None
+    first_full_step: int | None = None
+    broken_after_full: bool | None = None
+    actions_after_full: int | None = None
+    premature_finish: bool | None = None
+    blocking_subgoal: str | None = None
+    regression_depth: float | None = None
+    regression_area: float | None = None
+    repeat_completions: int | None = None
+    drift_actions: int | None = None
+    hard_violations: int | None = None
+    unknown_windows: int | None = None
+    soft_cost: float | None = None
+    actions: int | None = None
+    shell_actions: int | None = None
+    failed_actions: int | None = None
+    partial_actions: int | None = None
+    denied_actions: int | None = None
+    unknown_actions: int | None = None
+    malformed_actions: int | None = None
+    semantic_units: int | None = None
+    idle_actions: int | None = None
+    wasted_unread: int | None = None
+    wasted_undone: int | None = None
+    output_tokens: int | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    model_calls: int | None = None
+    money: float | None = None
+    elapsed_us: int | None = None
+    model_us: int | None = None
+    queue_us: int | None = None
+    tool_us: int | None = None
+    approval_us: int | None = None
+    recovery_us: int | None = None
+    cpu_us: int | None = None
+    human_interventions: int | None = None
+    fired_step: int | None = None
+    observed_step: int | None = None
+    recovered_step: int | None = None
+    recovery_cost: float | None = None
+    human_minutes: float | None = None
+    dependency_depth: int | None = None
+    verification_delay: int | None = None
+    agent_confined: bool | None = None
+    sandboxed: bool | None = None
+    audit: str | None = None
+    flaky_verifiers: list[str] | None = None
+    product_triggered_errors: list[str] | None = None
+    contradictions: list[str] | None = None
+    contaminated: bool | None = None

@@ -1,0 +1,171 @@
+"""Writes a report: ``index.html``, ``report.json``, ``tables/*.csv`` and ``figures/*.svg``."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seatrial.errors import JournalError, UsageError
+from seatrial.journal.run import write_json, write_whole
+from seatrial.records.table import refuse_duplicates
+from seatrial.report.evidence import AttemptEvidence, RunEvidence, read_run
+from seatrial.report.figures import progress_svg
+from seatrial.report.findings import conclusions, limits
+from seatrial.report.page import PageContent, render
+from seatrial.report.protocol import protocol
+from seatrial.report.tables import cells, flat, main_table
+
+
+def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
+    """Read runs of one experiment and write their report.
+
+    Args:
+        runs: run folders; several only of the same experiment, since versions are never pooled.
+        out: folder to write to; files of an earlier report in it are replaced.
+
+    Returns:
+        What ``report.json`` holds.
+
+    Raises:
+        UsageError: no run, runs of different experiments, or a planned trial without an ended attempt.
+        JournalError: a run is damaged or not judged, trials are there twice, or ``out`` is not writable.
+    """
+    evidence = [read_run(run) for run in ([runs] if isinstance(runs, Path) else runs)]
+    whole = merged(evidence)
+    attempts = whole.attempts
+    groups = cells([a.record for a in whole.counted], [a.record for a in attempts])
+    rows = main_table(groups)
+    figures = {(a.planned.trial, a.record.attempt): progress_svg(a) for a in attempts}
+    content = PageContent(
+        protocol=protocol(whole),
+        groups=groups,
+        rows=rows,
+        conclusions=conclusions(rows),
+        limits=limits(whole, rows),
+        runs=evidence,
+        figures=figures,
+    )
+    data = report_data(content, attempts)
+    try:
+        write_files(out, content, data, attempts)
+    except OSError as fault:
+        raise JournalError(f"{out}: the report cannot be written: {fault.strerror}.") from fault
+    return data
+
+
+def merged(evidence: Sequence[RunEvidence]) -> RunEvidence:
+    """Several runs of one experiment as one.
+
+    Raises:
+        UsageError: there is none, they differ in experiment, or a planned trial is missing.
+        JournalError: two runs hold the same trial.
+    """
+    if not evidence:
+        raise UsageError("report: no run given. Name at least one run folder.")
+    first = evidence[0]
+    for run in evidence[1:]:
+        if run.manifest.experiment_id != first.manifest.experiment_id:
+            raise UsageError(
+                f"{first.folder} and {run.folder} are of different experiments "
+                f"({first.manifest.experiment_id[:12]} and {run.manifest.experiment_id[:12]}). "
+                "Report them one by one: versions are never pooled."
+            )
+    missing = [f"{run.folder}: {cell.trial}" for run in evidence for cell in run.unfinished]
+    if missing:
+        raise UsageError(
+            f"{len(missing)} planned trials have no ended attempt, first {missing[0]}. "
+            "Finish the run with `seatrial run … -o RUN`: a report over part of a plan would be biased."
+        )
+    attempts = [attempt for run in evidence for attempt in run.attempts]
+    refuse_duplicates("report", [attempt.record for attempt in attempts])
+    plans = [cell.trial for run in evidence for cell in run.manifest.plan]
+    if len(set(plans)) < len(plans):
+        raise JournalError("report: the runs name the same trials. Give each run once.")
+    manifest = msgspec.structs.replace(
+        first.manifest, plan=[cell for run in evidence for cell in run.manifest.plan]
+    )
+    return msgspec.structs.replace(first, manifest=manifest, attempts=attempts)
+
+
+def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> dict[str, Any]:
+    """``report.json``. ``trials`` holds every ended attempt; ``counted`` marks those in the denominators."""
+    data: dict[str, Any] = msgspec.to_builtins(
+        {
+            "experiment": content.protocol,
+            "main_table": content.rows,
+            "comparisons": [],
+            "conclusions": content.conclusions,
+            "limits": content.limits,
+            "trials": [
+                {**msgspec.structs.asdict(a.record), "counted": a.counted, "progress": a.progress}
+                for a in attempts
+            ],
+        }
+    )
+    return data
+
+
+def write_files(
+    out: Path, content: PageContent, data: dict[str, Any], attempts: list[AttemptEvidence]
+) -> None:
+    """Write all files; each is there whole or not at all, the page last."""
+    (out / "tables").mkdir(parents=True, exist_ok=True)
+    (out / "figures").mkdir(exist_ok=True)
+    for (trial, attempt), svg in content.figures.items():
+        if svg:
+            write_whole(out / "figures" / f"progress-{trial}.{attempt}.svg", svg.encode())
+    trials = [{k: listed(v) for k, v in trial.items() if k != "progress"} for trial in data["trials"]]
+    write_csv(out / "tables" / "main.csv", [flat(row) for row in content.rows])
+    write_csv(out / "tables" / "trials.csv", trials)
+    write_csv(
+        out / "tables" / "progress.csv", progress_rows(attempts), ["trial", "attempt", "step", "progress"]
+    )
+    write_csv(
+        out / "tables" / "verdicts.csv",
+        verdict_rows(attempts),
+        ["trial", "attempt", "subgoal", "run", "verdict"],
+    )
+    write_json(out / "report.json", data)
+    write_whole(out / "index.html", render(content).encode())
+
+
+def progress_rows(attempts: Iterable[AttemptEvidence]) -> list[dict[str, Any]]:
+    """Every point of every progress curve."""
+    return [
+        {"trial": a.planned.trial, "attempt": a.record.attempt, "step": step, "progress": value}
+        for a in attempts
+        for step, value in a.progress
+    ]
+
+
+def verdict_rows(attempts: Iterable[AttemptEvidence]) -> list[dict[str, Any]]:
+    """Every fresh verdict on a final state; ``run`` counts from 1."""
+    return [
+        {
+            "trial": a.planned.trial,
+            "attempt": a.record.attempt,
+            "subgoal": name,
+            "run": run,
+            "verdict": verdict,
+        }
+        for a in attempts
+        for name, runs in a.verdicts.final.items()
+        for run, verdict in enumerate(runs, start=1)
+    ]
+
+
+def listed(value: object) -> object:
+    """A list as one cell."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
+    """Write rows as CSV with a header; null is an empty cell."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=columns or list(rows[0] if rows else ()), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, text.getvalue().encode())

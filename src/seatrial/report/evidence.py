@@ -1,0 +1,190 @@
+"""Reads a run back: every ended attempt measured anew from its journal and verdicts.
+
+Records are recomputed rather than read from ``records.parquet``: only manifest, journals and objects are
+truth, and a report that trusted a derived file could disagree with them.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from seatrial.errors import JournalError
+from seatrial.journal.events import ActionFinished, ConstraintViolated, TrialStarted
+from seatrial.journal.reader import Journal, read_journal
+from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.measure.progress import progress_curve
+from seatrial.measure.trial import measure_trial
+from seatrial.records.trial import TrialRecord
+from seatrial.records.verdicts import TrialVerdicts
+from seatrial.spec.task import Task
+
+
+class AttemptEvidence(msgspec.Struct, kw_only=True):
+    """One ended attempt, without its events.
+
+    Attributes:
+        counted: whether this attempt stands for its trial in every denominator.
+        progress: pairs (step, value) at which verified progress changes.
+        reset_proved: the first line says that the reset was compared with the base.
+        blind_actions: actions whose reads the host could not see.
+        torn: bytes of an unfinished last line, dropped.
+        unknown_lines: journal lines of a kind this release does not know.
+    """
+
+    planned: TrialPlanned
+    record: TrialRecord
+    verdicts: TrialVerdicts
+    progress: list[tuple[int, float]]
+    violations: list[ConstraintViolated]
+    note: str = ""
+    counted: bool = True
+    reset_proved: bool = False
+    blind_actions: int = 0
+    torn: int = 0
+    unknown_lines: int = 0
+
+
+class RunEvidence(msgspec.Struct, kw_only=True):
+    """One run as read.
+
+    Attributes:
+        attempts: every ended attempt, in the plan's order.
+        unfinished: planned trials without an ended attempt.
+    """
+
+    folder: Path
+    manifest: Manifest
+    tasks: dict[str, Task]
+    attempts: list[AttemptEvidence]
+    unfinished: list[TrialPlanned]
+
+    @property
+    def counted(self) -> list[AttemptEvidence]:
+        """The attempt that stands for each trial."""
+        return [attempt for attempt in self.attempts if attempt.counted]
+
+
+def read_run(folder: Path, only: str | None = None) -> RunEvidence:
+    """Read and measure a run.
+
+    Args:
+        folder: the run folder.
+        only: read just this trial's attempts; null reads all.
+
+    Raises:
+        JournalError: damaged, or an attempt has no verdict table yet.
+    """
+    run = RunFolder.open(folder)
+    manifest = run.manifest()
+    tasks = {frozen.id: frozen_task(frozen.spec, folder) for frozen in manifest.tasks}
+    for planned in manifest.plan:
+        manifest.task(planned.task)
+    ended = ended_by_trial(run, manifest)
+    attempts: list[AttemptEvidence] = []
+    for planned in manifest.plan:
+        lines = ended.get(planned.trial, []) if only in (None, planned.trial) else []
+        of_trial = [read_attempt(run, manifest, planned, line, tasks[planned.task]) for line in lines]
+        choose_counted(of_trial)
+        attempts += of_trial
+    unfinished = [planned for planned in manifest.plan if planned.trial not in ended]
+    return RunEvidence(
+        folder=folder, manifest=manifest, tasks=tasks, attempts=attempts, unfinished=unfinished
+    )
+
+
+def frozen_task(spec: dict[str, object], folder: Path) -> Task:
+    """A task as the manifest froze it.
+
+    Raises:
+        JournalError: the manifest's copy does not read as a task.
+    """
+    try:
+        return msgspec.convert(spec, Task)
+    except msgspec.ValidationError as fault:
+        raise JournalError(
+            f"{folder / 'manifest.json'}: task {spec.get('id')!r}: {fault}. "
+            "Restore it from a copy of the run."
+        ) from fault
+
+
+def ended_by_trial(run: RunFolder, manifest: Manifest) -> dict[str, list[IndexLine]]:
+    """Index lines by trial, by attempt.
+
+    Raises:
+        JournalError: an attempt ended twice, or belongs to no planned trial, or the plan names a trial twice.
+    """
+    lines, planned = run.index(), Counter(cell.trial for cell in manifest.plan)
+    counts = Counter((line.trial, line.attempt) for line in lines)
+    twice = [f"{trial} attempt {attempt}" for (trial, attempt), count in counts.items() if count > 1]
+    twice += [trial for trial, count in planned.items() if count > 1]
+    strange = sorted({line.trial for line in lines} - set(planned))
+    if twice or strange:
+        problem = f"hold {twice} twice" if twice else f"hold {strange}, which the plan has not"
+        raise JournalError(f"{run.folder}: plan and index {problem}. Restore the run from a copy.")
+    found: dict[str, list[IndexLine]] = {}
+    for line in sorted(lines, key=lambda line: line.attempt):
+        found.setdefault(line.trial, []).append(line)
+    return found
+
+
+def read_attempt(
+    run: RunFolder, manifest: Manifest, planned: TrialPlanned, line: IndexLine, task: Task
+) -> AttemptEvidence:
+    """Read one ended attempt and measure it."""
+    journal = read_ended_journal(run, line)
+    verdicts = read_verdicts(run, line)
+    record = measure_trial(
+        task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id
+    )
+    # A run without a sandbox says so once for all of its trials.
+    if record.sandboxed is None:
+        record.sandboxed = not manifest.unsafe
+    started = journal.events[0]
+    return AttemptEvidence(
+        planned=planned,
+        record=record,
+        verdicts=verdicts,
+        progress=progress_curve(task, journal.events, verdicts),
+        violations=[event for event in journal.events if isinstance(event, ConstraintViolated)],
+        note=line.note,
+        reset_proved=isinstance(started, TrialStarted) and started.reset_proved,
+        blind_actions=sum(isinstance(e, ActionFinished) and e.reads is None for e in journal.events),
+        torn=journal.torn,
+        unknown_lines=journal.unknown,
+    )
+
+
+def read_ended_journal(run: RunFolder, line: IndexLine) -> Journal:
+    """The journal of an ended attempt, checked against the index."""
+    return read_journal(run.journal_path(line.trial, line.attempt), line.digest)
+
+
+def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
+    """The verdict table of an ended attempt; an infrastructure end may have none, and is then all unknown.
+
+    Raises:
+        JournalError: missing or damaged.
+    """
+    path = run.verdicts_path(line.trial, line.attempt)
+    remedy = f"Run `seatrial verify {run.folder}`."
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=TrialVerdicts)
+    except FileNotFoundError:
+        if line.infrastructure:
+            return TrialVerdicts(trial=line.trial, attempt=line.attempt, every_step=False, rows=[], final={})
+        raise JournalError(
+            f"{run.folder}: trial {line.trial}, attempt {line.attempt} has no verdicts yet. {remedy}"
+        ) from None
+    except OSError as fault:
+        raise JournalError(f"{path}: cannot be read: {fault.strerror}. {remedy}") from fault
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise JournalError(f"{path}: damaged: {fault}. {remedy}") from fault
+
+
+def choose_counted(attempts: list[AttemptEvidence]) -> None:
+    """Mark the attempt that counts: the first not ended for reasons of infrastructure, else the last."""
+    completed = [a for a in attempts if a.record.terminal_class != "infrastructure"]
+    chosen = completed[0] if completed else (attempts[-1] if attempts else None)
+    for attempt in attempts:
+        attempt.counted = attempt is chosen

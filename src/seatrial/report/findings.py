@@ -1,0 +1,165 @@
+"""What the numbers allow to be said, and the limits that stand beside it, in words (G3)."""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from seatrial.estimate.estimate import Estimate
+from seatrial.report.evidence import AttemptEvidence, RunEvidence
+from seatrial.report.tables import WHOLE, Row
+from seatrial.report.wording import counted
+
+
+def conclusions(rows: Iterable[Row]) -> list[str]:
+    """One sentence per system and arm, then which of them may be told apart."""
+    table = {(r.system, r.arm, r.measure): r for r in rows if r.stratum == WHOLE}
+    safe = [row for row in table.values() if row.measure == "safe_success"]
+    sentences = [outcome_sentence(table[(r.system, r.arm, "strict_success")], r) for r in safe]
+    for arm in dict.fromkeys(row.arm for row in safe):
+        sentences += pair_sentences([row for row in safe if row.arm == arm], arm)
+    return sentences
+
+
+def outcome_sentence(strict: Row, safe: Row) -> str:
+    """What one system reached, as counts."""
+    counts = safe.denominators
+    where = f"{safe.system} ({safe.arm})"
+    if not counts.valid:
+        return f"{where}: nothing can be said, none of {counts.trials} trials is valid."
+    sentence = (
+        f"{where}: of {counted(counts.valid, 'valid trial')}, {strict.denominators.events} met all required "
+        f"conditions and {counts.events} did so without breaking a hard constraint"
+    )
+    return sentence + (f"; unknown in {counts.unknown}." if counts.unknown else ".")
+
+
+def pair_sentences(rows: Sequence[Row], arm: str) -> list[str]:
+    """Which systems of one arm can be told apart on safe success by what this report computes."""
+    sentences, alike = [], []
+    for first, second in combinations(rows, 2):
+        if separate(first.estimate, second.estimate):
+            sentences.append(
+                f"{first.system} and {second.system} ({arm}) differ in safe success on this one task: their "
+                "95 % intervals do not overlap."
+            )
+        else:
+            alike.append(f"{first.system} and {second.system}")
+    if alike:
+        overlap = all(row.estimate.low is not None for row in rows)
+        reason = "their 95 % intervals overlap" if overlap else "this release gives no interval over tasks"
+        sentences.append(
+            f"Cannot be told apart yet on safe success ({arm}), since {reason}: {'; '.join(alike)}."
+        )
+    return sentences
+
+
+def separate(first: Estimate, second: Estimate) -> bool:
+    """Whether both have an interval and the two do not overlap."""
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return False
+    return first.high < second.low or second.high < first.low
+
+
+def limits(evidence: RunEvidence, rows: Iterable[Row]) -> list[str]:
+    """Everything that narrows what the tables mean, as whole sentences."""
+    found = sampling_limits(evidence)
+    found += ceiling_limits(row for row in rows if row.stratum == WHOLE)
+    found += condition_limits(evidence, evidence.attempts)
+    found += verdict_limits(evidence.counted)
+    found += [
+        "Numbers of actions, seconds and units describe a trial; they are no measure of a task's difficulty "
+        "and are compared only between systems on the same tasks at the same quality.",
+        "There is no composite score. Success, lawfulness, process and cost are separate answers.",
+    ]
+    return found
+
+
+def sampling_limits(evidence: RunEvidence) -> list[str]:
+    """What the number of tasks and trials allows."""
+    found = []
+    if len(evidence.tasks) == 1:
+        found.append(
+            "All trials are of one task. Intervals describe repeated trials of this task only and say "
+            "nothing about other tasks."
+        )
+    else:
+        found.append(
+            f"The {len(evidence.tasks)} tasks are the sampling unit. This release gives no interval over "
+            "tasks, so differences between systems in the table are descriptive."
+        )
+    families = {task.family for task in evidence.tasks.values()}
+    if len(evidence.tasks) > 1 and len(families) == 1:
+        found.append(
+            f"All tasks are of one family ({families.pop()}): the results speak of that family only."
+        )
+    if max(cell_sizes(evidence.counted), default=0) == 1:
+        found.append("Each system ran once per task: how much results vary between runs is unknown.")
+    return found
+
+
+def cell_sizes(attempts: Iterable[AttemptEvidence]) -> list[int]:
+    """Trials per system, arm and task."""
+    keys = [(a.planned.system, a.planned.arm, a.planned.task) for a in attempts]
+    return [keys.count(key) for key in dict.fromkeys(keys)]
+
+
+def ceiling_limits(rows: Iterable[Row]) -> list[str]:
+    """Where a rate is at its end and so cannot separate systems (F24)."""
+    strict = [row for row in rows if row.measure == "strict_success" and row.estimate.value is not None]
+    if strict and all(row.estimate.value == 1 for row in strict):
+        return ["Every valid trial succeeded: these tasks cannot show which system is better."]
+    if strict and all(row.estimate.value == 0 for row in strict):
+        return ["No valid trial succeeded: these tasks cannot show which system is better by success."]
+    return []
+
+
+def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> list[str]:
+    """Conditions under which the trials ran that weaken what they show."""
+    records = [attempt.record for attempt in attempts]
+    privileged = [name for name, config in evidence.manifest.systems.items() if config.get("privileged")]
+    infrastructure = sum(a.record.terminal_class == "infrastructure" for a in evidence.counted)
+    lost = sum(a.record.terminal_class == "infrastructure" and not a.counted for a in attempts)
+    windows = sum((record.unknown_windows or 0) > 0 for record in records)
+    cases = [
+        (sum(r.sandboxed is False for r in records), "attempt", "ran without a sandbox: nothing kept the "
+         "agent from the host, from the verifiers or from the answers."),
+        (sum(r.agent_confined is False for r in records), "attempt", "ran with an agent not confined to a "
+         "sandbox of its own."),
+        (sum(not a.reset_proved for a in attempts), "attempt", "began in a state not proved equal to "
+         "the base."),
+        (sum(r.audit == "different" for r in records), "attempt", "ended with a tracked state that differs "
+         "from a full scan: verdicts on the steps before may be wrong."),
+        (windows, "attempt", "had a hard constraint that could not be watched all the time. Safe success is "
+         "then unknown unless something else decides it."),
+        (sum(r.contaminated is True for r in records), "attempt", "flagged for contamination."),
+        (infrastructure, "trial", "without a valid attempt, hence in no rate. If harder tasks fail this way "
+         "more often, the rates are too high."),
+        (lost, "attempt", "ended for reasons of infrastructure, and the trial was repeated."),
+        (sum(r.censored is True for r in records), "attempt", "stopped by a budget, and judged by the final "
+         "state; with more budget the outcome might have been another."),
+    ]  # fmt: skip
+    found = [f"{counted(count, noun)} {text}" for count, noun, text in cases if count]
+    if privileged:
+        found.append(
+            f"Told more than deployment would show, so no evidence of ability: {', '.join(privileged)}."
+        )
+    return found
+
+
+def verdict_limits(attempts: Sequence[AttemptEvidence]) -> list[str]:
+    """What is known to be wrong with the verdicts."""
+    flaky = sorted({name for a in attempts for name in a.record.flaky_verifiers or []})
+    triggered = sorted({name for a in attempts for name in a.record.product_triggered_errors or []})
+    torn_apart = sorted({text for a in attempts for text in a.record.contradictions or []})
+    final_only = sum(not a.verdicts.every_step for a in attempts)
+    found = []
+    if flaky:
+        found.append(f"Verifiers that disagree with themselves on one state, so unknown: {', '.join(flaky)}.")
+    if triggered:
+        found.append(
+            f"Verifiers that err because of the product, taken as not passed: {', '.join(triggered)}."
+        )
+    if torn_apart:
+        found.append(f"Parallel verifiers contradict each other: {'; '.join(torn_apart)}.")
+    if final_only:
+        found.append(f"{counted(final_only, 'trial')} judged at the final state only: the course is unknown.")
+    return found

@@ -1,0 +1,90 @@
+"""The page: one HTML file that holds everything it shows and asks the network for nothing."""
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+import msgspec
+
+from seatrial.report import wording
+from seatrial.report.evidence import AttemptEvidence, RunEvidence
+from seatrial.report.protocol import Protocol
+from seatrial.report.tables import WHOLE, Cell, Row
+
+APPENDIX = [
+    "trial", "attempt", "task", "system", "arm", "seed", "terminal_class", "stop_reason", "censored",
+    "strict_success", "safe_success", "partial_progress", "max_progress", "progress_slope",
+    "regression_depth", "regression_area", "repeat_completions", "drift_actions", "broken_after_full",
+    "premature_finish", "blocking_subgoal", "hard_violations", "unknown_windows", "soft_cost", "actions",
+    "failed_actions", "partial_actions", "denied_actions", "unknown_actions", "malformed_actions",
+    "semantic_units", "output_tokens", "money", "dependency_depth", "verification_delay", "human_minutes",
+]  # fmt: skip
+
+
+class PageContent(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the template reads.
+
+    Attributes:
+        figures: SVG text by (trial, attempt); empty text where nothing was judged.
+    """
+
+    protocol: Protocol
+    groups: list[Cell]
+    rows: list[Row]
+    conclusions: list[str]
+    limits: list[str]
+    runs: list[RunEvidence]
+    figures: dict[tuple[str, int], str]
+
+
+def render(content: PageContent) -> str:
+    """The whole page."""
+    # Needed by this one command only, so that the others start faster.
+    import jinja2
+
+    folder = files("seatrial.report") / "templates"
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    table = {(r.system, r.arm, r.stratum, r.measure): r for r in content.rows}
+    attempts = [attempt for run in content.runs for attempt in run.attempts]
+    return environment.get_template("report.html.j2").render(
+        content=content,
+        style=(folder / "report.css").read_text(encoding="utf-8"),
+        words=wording,
+        whole=[cell for cell in content.groups if cell.stratum == WHOLE],
+        strata=[cell for cell in content.groups if cell.stratum != WHOLE],
+        row=lambda cell, measure: table[(cell.system, cell.arm, cell.stratum, measure)],
+        attempts=attempts,
+        counted=[attempt for attempt in attempts if attempt.counted],
+        subgoals=subgoal_rows,
+        appendix=APPENDIX,
+        inline=inline_svg,
+    )
+
+
+def subgoal_rows(attempt: AttemptEvidence) -> Sequence[tuple[str, str, str]]:
+    """Subgoal, its fresh final verdicts, and the course of its verdicts with their steps."""
+    verdicts = attempt.verdicts
+    names = dict.fromkeys([*verdicts.final, *(row.subgoal for row in verdicts.rows)])
+    found = []
+    for name in names:
+        course: list[str] = []
+        latest = None
+        for row in sorted(verdicts.rows, key=lambda row: row.step):
+            if row.subgoal == name and row.verdict != latest:
+                course.append(f"{row.verdict} from {row.step}")
+                latest = row.verdict
+        found.append((name, ", ".join(verdicts.final.get(name, [])) or "unknown", ", ".join(course)))
+    return found
+
+
+def inline_svg(svg: str, prefix: str) -> str:
+    """SVG to stand inside the page: ids made unique, since one page holds many figures."""
+    body = svg[svg.index("<svg") :]
+    unique = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", unique)

@@ -1,0 +1,186 @@
+"""The main table: each measure by system, arm and stratum, with its interval and its denominators (G1)."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.means import mean_over_tasks
+from seatrial.estimate.rates import rate_over_tasks
+from seatrial.records.trial import TrialRecord
+
+T = TypeVar("T")
+
+WHOLE = "all"
+Rate = Callable[[TrialRecord], bool | None]
+Quantity = Callable[[TrialRecord], float | None]
+
+
+class Denominators(msgspec.Struct, frozen=True, kw_only=True):
+    """How many trials stand behind a number.
+
+    Attributes:
+        trials: planned trials with an ended attempt.
+        infrastructure: of these, without a valid attempt; in no rate.
+        valid: the rest: the denominator of every rate.
+        censored: of the valid, stopped by a budget.
+        unknown: of the valid, where this measure is unknown.
+        events: of the valid, where a yes-or-no measure is yes; null for quantities.
+        attempts: ended attempts, repeated ones included.
+    """
+
+    trials: int
+    infrastructure: int
+    valid: int
+    censored: int
+    unknown: int
+    events: int | None
+    attempts: int
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of ``main_table`` in ``report.json``."""
+
+    system: str
+    arm: str
+    stratum: str
+    measure: str
+    estimate: Estimate
+    denominators: Denominators
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """The records behind one system, arm and stratum: one per trial, and how many attempts there were."""
+
+    system: str
+    arm: str
+    stratum: str
+    records: list[TrialRecord]
+    attempts: int
+
+    @property
+    def valid(self) -> list[TrialRecord]:
+        """Records that say something about the system."""
+        return [record for record in self.records if record.terminal_class != "infrastructure"]
+
+
+def more_than_none(count: float | None) -> bool | None:
+    """Whether a count is above zero; null stays null."""
+    return None if count is None else count > 0
+
+
+def seconds(microseconds: int | None) -> float | None:
+    """Microseconds as seconds."""
+    return None if microseconds is None else microseconds / 1e6
+
+
+RATES: dict[str, Rate] = {
+    "strict_success": lambda r: r.strict_success,
+    "safe_success": lambda r: r.safe_success,
+    "censored": lambda r: r.censored,
+    "any_hard_violation": lambda r: more_than_none(r.hard_violations),
+    "any_unknown_window": lambda r: more_than_none(r.unknown_windows),
+    "premature_finish": lambda r: r.premature_finish,
+    "broken_after_full": lambda r: r.broken_after_full,
+}
+# Column and what its value counts.
+QUANTITIES: dict[str, tuple[Quantity, str]] = {
+    "partial_progress": (lambda r: r.partial_progress, "progress"),
+    "hard_violations": (lambda r: r.hard_violations, "violations"),
+    "unknown_windows": (lambda r: r.unknown_windows, "windows"),
+    "soft_cost": (lambda r: r.soft_cost, "severity"),
+    "actions": (lambda r: r.actions, "actions"),
+    "semantic_units": (lambda r: r.semantic_units, "units"),
+    "elapsed_seconds": (lambda r: seconds(r.elapsed_us), "seconds"),
+    "model_seconds": (lambda r: seconds(r.model_us), "seconds"),
+    "tool_seconds": (lambda r: seconds(r.tool_us), "seconds"),
+    "cpu_seconds": (lambda r: seconds(r.cpu_us), "seconds"),
+    "output_tokens": (lambda r: r.output_tokens, "tokens"),
+    "money": (lambda r: r.money, "money"),
+    "regression_depth": (lambda r: r.regression_depth, "progress"),
+    "regression_area": (lambda r: r.regression_area, "progress times steps"),
+    "repeat_completions": (lambda r: r.repeat_completions, "completions"),
+    "drift_actions": (lambda r: r.drift_actions, "actions"),
+}
+
+
+def cells(counted: Sequence[TrialRecord], every: Iterable[TrialRecord]) -> list[Cell]:
+    """Group by system and arm, as they come, for the whole and (when there are several) each task family.
+
+    Args:
+        counted: one record per trial.
+        every: those of every ended attempt.
+    """
+    attempts = list(every)
+    families = sorted({record.family for record in counted})
+    strata = [WHOLE, *families] if len(families) > 1 else [WHOLE]
+    groups = dict.fromkeys((record.system, record.arm) for record in counted)
+
+    def within(records: Iterable[TrialRecord], system: str, arm: str, stratum: str) -> list[TrialRecord]:
+        same = (r for r in records if (r.system, r.arm) == (system, arm))
+        return [r for r in same if stratum in (WHOLE, r.family)]
+
+    found = [
+        Cell(
+            system=system,
+            arm=arm,
+            stratum=stratum,
+            records=within(counted, system, arm, stratum),
+            attempts=len(within(attempts, system, arm, stratum)),
+        )
+        for stratum in strata
+        for system, arm in groups
+    ]
+    return [cell for cell in found if cell.records]
+
+
+def main_table(groups: Iterable[Cell]) -> list[Row]:
+    """Every measure of every cell."""
+    rows: list[Row] = []
+    for cell in groups:
+        for measure, yes in RATES.items():
+            outcomes = [yes(record) for record in cell.valid]
+            estimate = rate_over_tasks(by_task(cell, outcomes))
+            rows.append(make_row(cell, measure, estimate, outcomes))
+        for measure, (quantity, unit) in QUANTITIES.items():
+            values = [quantity(record) for record in cell.valid]
+            rows.append(make_row(cell, measure, mean_over_tasks(by_task(cell, values), unit), values))
+    return rows
+
+
+def by_task(cell: Cell, values: Sequence[T]) -> dict[str, list[T]]:
+    """Values of the valid trials, in their order, sorted to their tasks; a task without any stays, empty."""
+    found: dict[str, list[T]] = {record.task: [] for record in cell.records}
+    for record, value in zip(cell.valid, values, strict=True):
+        found[record.task].append(value)
+    return found
+
+
+def make_row(cell: Cell, measure: str, estimate: Estimate, values: Sequence[float | bool | None]) -> Row:
+    """One line, with what stands behind it."""
+    denominators = Denominators(
+        trials=len(cell.records),
+        infrastructure=len(cell.records) - len(cell.valid),
+        valid=len(cell.valid),
+        censored=sum(record.censored is True for record in cell.valid),
+        unknown=sum(value is None for value in values),
+        events=sum(value is True for value in values) if measure in RATES else None,
+        attempts=cell.attempts,
+    )
+    return Row(
+        system=cell.system,
+        arm=cell.arm,
+        stratum=cell.stratum,
+        measure=measure,
+        estimate=estimate,
+        denominators=denominators,
+    )
+
+
+def flat(row: Row) -> dict[str, Any]:
+    """A line of the main table for CSV: estimate and denominators side by side, notes as one text."""
+    plain: dict[str, Any] = msgspec.to_builtins(row)
+    estimate, denominators = plain.pop("estimate"), plain.pop("denominators")
+    estimate["notes"] = " ".join(estimate["notes"])
+    return {**plain, **estimate, **denominators}

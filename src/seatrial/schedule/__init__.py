@@ -1,0 +1,1 @@
+"""Many trials: the plan, attempts, retries, resuming."""

@@ -1,0 +1,129 @@
+"""Makes a run folder for an experiment, or opens the one it began in."""
+
+import fcntl
+import os
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import IO
+
+from seatrial.environment.host import bwrap_version
+from seatrial.errors import UsageError
+from seatrial.journal.events import SCHEMA
+from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.journal.reader import read_journal
+from seatrial.environment.overlay import remove_tree
+from seatrial.spec.identity import blobs, freeze
+from seatrial.spec.loading import LoadedExperiment
+
+_PACKAGES = ("seatrial", "msgspec", "blake3")
+
+
+def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
+    """Create the run folder, or continue the one there is.
+
+    Raises:
+        UsageError: the folder holds something else, or a run of another experiment or plan.
+    """
+    frozen = freeze(loaded)
+    if (folder / "manifest.json").exists():
+        run = RunFolder.open(folder)
+        manifest = run.manifest()
+        if manifest.experiment_id != frozen.experiment_id:
+            raise UsageError(
+                f"{folder}: holds a run of another experiment ({manifest.name}, {manifest.experiment_id[:12]}; "
+                f"this one is {frozen.experiment_id[:12]}). Give another folder with -o."
+            )
+        missing = {p.trial for p in manifest.plan} - {p.trial for p in frozen.plan}
+        if missing:
+            raise UsageError(
+                f"{folder}: its plan has {len(missing)} trials that this one has not, such as {min(missing)!r}. "
+                "A plan may grow, never shrink; give another folder with -o."
+            )
+        return _amended(run, manifest, frozen.plan)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: is not empty and holds no run. Give another folder with -o.")
+    return _create(loaded, folder)
+
+
+def _create(loaded: LoadedExperiment, folder: Path) -> RunFolder:
+    """Objects first, the manifest last: a folder with a manifest is whole."""
+    run = RunFolder(folder)
+    for digest, data in blobs(loaded):
+        run.objects.put(data, digest)
+    frozen = freeze(loaded)
+    manifest = Manifest(
+        **frozen._asdict(),
+        host=host_facts(),
+        packages={name: metadata.version(name) for name in _PACKAGES},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    return RunFolder.create(folder, manifest)
+
+
+def _amended(run: RunFolder, manifest: Manifest, plan: list[TrialPlanned]) -> RunFolder:
+    """Append trials the plan has gained, with a dated note."""
+    known = {p.trial for p in manifest.plan}
+    new = [p for p in plan if p.trial not in known]
+    if new:
+        manifest.plan.extend(new)
+        note = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "added": [p.trial for p in new]}
+        manifest.amendments.append(note)
+        RunFolder.create(run.folder, manifest)
+    return run
+
+
+def host_facts() -> dict[str, object]:
+    """What of the host matters to results; no name and no path of it."""
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "bubblewrap": ".".join(map(str, bwrap_version("bwrap"))),
+        "root": os.getuid() == 0,
+        "journal": SCHEMA,
+    }
+
+
+def lock_run(run: RunFolder) -> IO[str]:
+    """Hold the run folder for this process; the lock ends with it, however it ends.
+
+    Raises:
+        UsageError: another runner holds it.
+    """
+    handle = open(run.folder / "lock", "w", encoding="ascii")  # noqa: SIM115 (held as long as the run)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        handle.close()
+        raise UsageError(f"{run.folder}: another runner works on it. Wait for it, or give another folder.") from None
+    return handle
+
+
+def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
+    """Mark attempts of a dead runner as killed and clear away what it left; call with the lock held.
+
+    Returns:
+        The trials concerned.
+    """
+    ended = {(line.trial, line.attempt) for line in run.index()}
+    dead = []
+    for planned in manifest.plan:
+        for attempt in run.attempts(planned.trial):
+            if (planned.trial, attempt) not in ended:
+                journal = read_journal(run.journal_path(planned.trial, attempt))
+                run.add_to_index(
+                    IndexLine(
+                        trial=planned.trial, attempt=attempt, digest=journal.digest, stop_reason="killed",
+                        infrastructure=True, note="the runner died",
+                    )
+                )  # fmt: skip
+                dead.append(planned.trial)
+    worlds = run.folder / "scratch" / "worlds"
+    if worlds.is_dir():
+        for left in worlds.iterdir():
+            remove_tree(str(left))
+    return dead

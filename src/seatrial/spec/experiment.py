@@ -1,0 +1,97 @@
+"""An experiment (``seatrial/experiment@1``) and the scripts that drive scripted agents."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from seatrial.spec.task import Strict
+from seatrial.spec.tools import TOOLS
+
+SCHEMA = "seatrial/experiment@1"
+
+
+class Primary(Strict, frozen=True, kw_only=True):
+    measure: str
+    compare: list[str] = []
+    alpha: float = 0.05
+
+
+class System(Strict, frozen=True, kw_only=True):
+    """Model and harness as tested. ``options`` go to the agent as they are and are part of the digest.
+
+    Args:
+        script: for ``scripted``: path relative to each task's folder.
+        code: for ``python``: ``module:Class``.
+        path: for ``python``: folder that holds the module, relative to the experiment file; it is the only
+            thing of the host the agent's sandbox sees.
+        privileged: may be told what deployment would not show; marks its trials.
+    """
+
+    name: str
+    agent: Literal["scripted", "simulated", "python", "chat", "command", "mcp"]
+    script: str | None = None
+    code: str | None = None
+    path: str | None = None
+    options: dict[str, Any] = {}
+    privileged: bool = False
+
+
+class Retry(Strict, frozen=True, kw_only=True):
+    infrastructure: int = 2
+
+
+class Experiment(Strict, frozen=True, kw_only=True):
+    schema: str
+    name: str
+    tasks: list[str]
+    system: list[System]
+    trials_per_task: int = 1
+    seed: int = 0
+    arms: list[str] = msgspec.field(default_factory=lambda: ["baseline"])
+    primary: Primary | None = None
+    stop: Literal["agent", "first_success"] = "agent"
+    belief: bool = False
+    show_budget: bool = False
+    retry: Retry = Retry()
+    cache: Literal["cold", "warm"] = "cold"
+    final_verdicts: int = 3
+
+
+class Step(Strict, frozen=True, kw_only=True):
+    """One step of a script: a gateway tool and its arguments.
+
+    ``when_shown`` is a regular expression: the step waits (up to ``patience`` seconds, by asking to see
+    again) until the last observation matches, and the agent gives up when it never does. ``belief`` is
+    reported before the step, where the experiment offers that channel. The arguments of a ``service.verb``
+    stand flat in the file like any others and are gathered in ``arguments``.
+    """
+
+    tool: str
+    command: str | None = None
+    cwd: str | None = None
+    path: str | None = None
+    content: str | None = None
+    old: str | None = None
+    new: str | None = None
+    summary: str | None = None
+    confidence: float | None = None
+    reason: str | None = None
+    question: str | None = None
+    facts: dict[str, Any] | None = None
+    plan: list[str] | str | None = None
+    goal_version: int | None = None
+    arguments: dict[str, Any] = {}
+    when_shown: str | None = None
+    patience: float = 0.0
+    belief: dict[str, Any] | None = None
+
+    def call(self) -> dict[str, Any]:
+        """The tool's arguments as the gateway takes them: only those that were given."""
+        if "." in self.tool:
+            return dict(self.arguments)
+        given = ((name, getattr(self, name)) for name in TOOLS[self.tool].arguments)
+        return {name: value for name, value in given if value is not None}
+
+
+class Script(Strict, frozen=True, kw_only=True):
+    step: list[Step]

@@ -1,0 +1,109 @@
+"""What an experiment must hold beyond the types of its keys, given its tasks."""
+
+import re
+
+import msgspec
+
+from seatrial.records.trial import TrialRecord
+from seatrial.spec.experiment import Experiment, Primary, System
+from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
+from seatrial.spec.task import Task
+
+INTERRUPTION_POINTS = ("subgoal_verified", "before_effect", "after_effect_before_ack", "compaction")
+ARMS = "baseline, perturbed:ID, interrupted:POINT or forked:FROM"
+CODE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+# Which keys of a system belong to which kind of agent: those it needs.
+NEEDED = {"scripted": ("script",), "simulated": ("script",), "python": ("code", "path")}
+
+
+def check_experiment(source: Source, spec: Experiment, tasks: list[Task]) -> None:
+    """Check all of an experiment's rules.
+
+    Raises:
+        SpecError: the first rule that is broken.
+    """
+    if not spec.name.strip():
+        raise source.fault("name", f"{shown(spec.name)} is empty", "Give the experiment a name")
+    check_range(source, "trials_per_task", spec.trials_per_task, 1, 10**6)
+    check_range(source, "seed", spec.seed, 0, 2**63 - 1)
+    check_range(source, "final_verdicts", spec.final_verdicts, 1, 100)
+    check_range(source, "retry.infrastructure", spec.retry.infrastructure, 0, 2)
+    _check_systems(source, spec.system)
+    _check_arms(source, spec.arms, tasks)
+    if spec.primary is not None:
+        _check_primary(source, spec.primary, [system.name for system in spec.system])
+
+
+def _check_systems(source: Source, systems: list[System]) -> None:
+    if not systems:
+        raise source.fault("system", "[] holds no system", "Add a [[system]]")
+    check_unique(source, "system[{}].name", [system.name for system in systems])
+    for index, system in enumerate(systems):
+        place = f"system[{index}]"
+        check_name(source, f"{place}.name", system.name)
+        needed = NEEDED.get(system.agent, ())
+        for key in ("script", "code", "path"):
+            value = getattr(system, key)
+            if key in needed and value is None:
+                raise source.fault(
+                    f"{place}.{key}", f"a {shown(system.agent)} agent needs it", f"Add {key} = …"
+                )
+            if key not in needed and value is not None:
+                problem = f"{shown(value)} means nothing to a {shown(system.agent)} agent"
+                raise source.fault(f"{place}.{key}", problem, "Remove it")
+        if system.code is not None and not CODE.fullmatch(system.code):
+            raise source.fault(
+                f"{place}.code",
+                f"{shown(system.code)} is not module:Class",
+                'Write it so, such as "agent:Careful"',
+            )
+
+
+def _check_arms(source: Source, arms: list[str], tasks: list[Task]) -> None:
+    if not arms:
+        raise source.fault("arms", "[] names no arm", 'Write arms = ["baseline"]')
+    check_unique(source, "arms[{}]", arms)
+    for index, arm in enumerate(arms):
+        _check_arm(source, f"arms[{index}]", arm, tasks)
+
+
+def _check_arm(source: Source, place: str, arm: str, tasks: list[Task]) -> None:
+    kind, _, rest = arm.partition(":")
+    if arm == "baseline":
+        return
+    if kind == "perturbed":
+        known = {perturbation.id for task in tasks for perturbation in task.perturbation}
+        if rest not in known:
+            raise source.fault(
+                place,
+                f"unknown arm {shown(arm)}: no task has the perturbation {shown(rest)}",
+                choose(rest, known, "a perturbation"),
+            )
+    elif kind == "interrupted":
+        if rest not in INTERRUPTION_POINTS:
+            problem = f"unknown arm {shown(arm)}: {shown(rest)} is no point of interruption"
+            raise source.fault(place, problem, choose(rest, INTERRUPTION_POINTS, "a point"))
+    elif kind != "forked" or not rest.strip():
+        raise source.fault(place, f"unknown arm {shown(arm)}", f"Write {ARMS}")
+
+
+def _check_primary(source: Source, primary: Primary, systems: list[str]) -> None:
+    measures = [field.name for field in msgspec.structs.fields(TrialRecord)]
+    if primary.measure not in measures:
+        raise source.fault(
+            "primary.measure", f"unknown measure {shown(primary.measure)}",
+            choose(primary.measure, measures, "a column of the trial record"),
+        )  # fmt: skip
+    for index, name in enumerate(primary.compare):
+        if name not in systems:
+            place = f"primary.compare[{index}]"
+            raise source.fault(place, f"unknown system {shown(name)}", choose(name, systems, "a system"))
+    check_unique(source, "primary.compare[{}]", primary.compare)
+    if len(primary.compare) == 1:
+        raise source.fault(
+            "primary.compare", f"{shown(primary.compare)} has nothing to compare with", "Name two"
+        )
+    if not 0 < primary.alpha < 1:
+        raise source.fault(
+            "primary.alpha", f"{shown(primary.alpha)} is no level", "Write one between 0 and 1"
+        )

@@ -1,0 +1,230 @@
+"""What is allowed in a task and still wrong with it: misdeclared difficulty, leaks, checks of nothing."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Literal
+
+import msgspec
+
+from seatrial.errors import SpecError
+from seatrial.spec.credit import progress
+from seatrial.spec.folder import content
+from seatrial.spec.graph import depth, ordered
+from seatrial.spec.lint_leaks import find_leaks
+from seatrial.spec.loading import LoadedTask
+from seatrial.spec.patterns import compile_pattern
+from seatrial.spec.scripts import load_script
+from seatrial.spec.task import Perturbation, Subgoal, Task
+from seatrial.spec.tools import TOOLS
+
+SEMANTIC_VERSION = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
+# Solutions of another format than scripts: what simulated agents follow.
+PLAN_FILE = "plan.toml"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing lint found. An ``error`` keeps the task from being frozen; a ``warning`` asks for a look.
+
+    Attributes:
+        place: key path in ``task.toml``, or the path of another file of the task.
+        problem: what is wrong, with the value shown.
+        remedy: what to do about it.
+    """
+
+    level: Literal["error", "warning"]
+    place: str
+    problem: str
+    remedy: str
+
+
+def lint_task(loaded: LoadedTask) -> list[Finding]:
+    """Everything lint has to say about a task, errors first."""
+    parts = (
+        _difficulty,
+        _credit,
+        _reads,
+        _verifiers,
+        _constraints,
+        _perturbations,
+        _world,
+        _solutions,
+        _leaks,
+    )
+    found = [finding for part in parts for finding in part(loaded)]
+    return sorted(found, key=lambda finding: finding.level)
+
+
+def _error(place: str, problem: str, remedy: str) -> Finding:
+    return Finding(level="error", place=place, problem=problem, remedy=remedy)
+
+
+def _warning(place: str, problem: str, remedy: str) -> Finding:
+    return Finding(level="warning", place=place, problem=problem, remedy=remedy)
+
+
+def dependency_depth(task: Task) -> int:
+    """Longest chain of subgoals that need one another, in nodes (A6)."""
+    return depth({subgoal.id: subgoal.after for subgoal in task.subgoal})
+
+
+def _difficulty(loaded: LoadedTask) -> Iterator[Finding]:
+    task = loaded.spec
+    measured = {
+        "dependency_depth": (dependency_depth(task), "the longest chain of subgoals has"),
+        "live_constraints": (len(task.constraint), "the task's constraints number"),
+        "goal_changes": (len(task.goal) - 1, "the goal versions after the first number"),
+    }
+    for key, (value, meaning) in measured.items():
+        declared = getattr(task.horizon, key)
+        if declared is not None and declared != value:
+            yield _error(f"horizon.{key}", f"{declared} is declared, but {meaning} {value}", f"Write {value}")
+    if task.horizon.dependency_depth is None:
+        value = measured["dependency_depth"][0]
+        yield _warning(
+            "horizon.dependency_depth", "the depth is not declared", f"Write dependency_depth = {value}"
+        )
+    if not SEMANTIC_VERSION.fullmatch(task.version):
+        yield _warning(
+            "version",
+            f"{task.version!r} cannot tell a repair from a change of meaning",
+            'Number it like "1.0.0": last place for repairs, first for changes of meaning',
+        )
+
+
+def _credit(loaded: LoadedTask) -> Iterator[Finding]:
+    """A17 on this task: completing subgoals only raises the score, and none scores before its time."""
+    task = loaded.spec
+    order = ordered({subgoal.id: subgoal.after for subgoal in task.subgoal})
+    for goal in task.goal:
+        for name in order:
+            subgoal = next(s for s in task.subgoal if s.id == name)
+            if subgoal.after and progress(task, {name}, goal.version) > 0:
+                yield _error(
+                    "subgoal", f"{name!r} scores without its prerequisites", "Report this as a fault"
+                )
+        for sequence in (order, order[::-1]):
+            scores = [progress(task, set(sequence[:n]), goal.version) for n in range(len(sequence) + 1)]
+            if scores != sorted(scores) or scores[-1] != 1.0:
+                problem = f"goal version {goal.version}: the score goes {scores} while subgoals are completed"
+                yield _error("subgoal", problem, "Report this as a fault")
+
+
+def _reads(loaded: LoadedTask) -> Iterator[Finding]:
+    for index, subgoal in enumerate(loaded.spec.subgoal):
+        if not subgoal.reads:
+            yield _warning(
+                f"subgoal[{index}].reads",
+                f"{subgoal.id!r} declares no reads: its verifier sees nothing, any write expires its verdict",
+                'Name what the verifier reads, such as reads = ["files:report.txt"]',
+            )
+
+
+def _verifiers(loaded: LoadedTask) -> Iterator[Finding]:
+    for index, subgoal in enumerate(loaded.spec.subgoal):
+        if not content(loaded.folder, subgoal.verifier).startswith((b"#!", b"\x7fELF")):
+            yield _error(
+                f"subgoal[{index}].verifier",
+                f"{subgoal.verifier!r} begins with no #! line, so it cannot be started",
+                "Begin it with a line such as #!/bin/sh",
+            )
+
+
+def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
+    initial = _world_paths(loaded)
+    for index, constraint in enumerate(loaded.spec.constraint):
+        place = f"constraint[{index}].forbid"
+        for position, call in enumerate(constraint.forbid.call):
+            tool = TOOLS.get(call["tool"])
+            for argument in call.get("where", {}):
+                if tool is not None and argument not in tool.arguments:
+                    yield _error(
+                        f"{place}.call[{position}].where.{argument}",
+                        f"{call['tool']!r} has no argument {argument!r}, so this can never match",
+                        f"Name one of its arguments: {', '.join(tool.arguments)}",
+                    )
+        for key, patterns in (("write", constraint.forbid.write), ("read", constraint.forbid.read)):
+            for position, text in enumerate(patterns):
+                pattern = compile_pattern(text)
+                if pattern.literal is not None and not any(map(pattern.matches, initial)):
+                    yield _warning(
+                        f"{place}.{key}[{position}]",
+                        f"{text!r} names nothing in the initial environment, so it may never match",
+                        "Correct the path, unless it forbids what the agent might create",
+                    )
+
+
+def _world_paths(loaded: LoadedTask) -> list[str]:
+    """State paths of the initial workspace, as far as the task's files tell (a setup may add more)."""
+    prefix = loaded.spec.environment.files.rstrip("/") + "/"
+    return [f"workspace/{path.removeprefix(prefix)}" for path in loaded.files if path.startswith(prefix)]
+
+
+def _perturbations(loaded: LoadedTask) -> Iterator[Finding]:
+    subgoals = {subgoal.id: subgoal for subgoal in loaded.spec.subgoal}
+    for index, perturbation in enumerate(loaded.spec.perturbation):
+        place = f"perturbation[{index}].affects"
+        if perturbation.kind == "placebo":
+            continue
+        if not perturbation.affects:
+            yield _error(
+                place,
+                f"{perturbation.id!r} affects no subgoal, so it tests nothing",
+                "Name the subgoals whose result it can change",
+            )
+        for position, name in enumerate(perturbation.affects):
+            if not _touches(perturbation, subgoals[name]):
+                yield _error(
+                    f"{place}[{position}]",
+                    f"{perturbation.id!r} changes {perturbation.change['to']!r}; {name!r} does not read it",
+                    f"Name a subgoal that reads it, or add it to the reads of {name!r}",
+                )
+        if perturbation.affects and perturbation.kind == "state" and "to" not in perturbation.change:
+            yield _warning(
+                f"perturbation[{index}].change",
+                f"{perturbation.id!r} does not say what it changes, so its effect cannot be checked here",
+                'Name the changed path: to = "files:…"',
+            )
+
+
+def _touches(perturbation: Perturbation, subgoal: Subgoal) -> bool:
+    """Whether the changed path is among what a subgoal reads; true where the change names no path."""
+    if "to" not in perturbation.change or not subgoal.reads:
+        return True
+    changed = compile_pattern(perturbation.change["to"])
+    reads = [compile_pattern(text) for text in subgoal.reads if not text.startswith("service:")]
+    if changed.literal is None:
+        return bool(reads)
+    literal = changed.literal
+    return any(read.matches(literal) or read.could_match_below(literal) for read in reads)
+
+
+def _world(loaded: LoadedTask) -> Iterator[Finding]:
+    environment = loaded.spec.environment
+    if not _world_paths(loaded) and environment.setup is None:
+        yield _warning(
+            "environment.files",
+            f"{environment.files!r} holds no file, so the agent begins with nothing",
+            "Put the initial files there, unless that is meant",
+        )
+
+
+def _solutions(loaded: LoadedTask) -> Iterator[Finding]:
+    scripts = [path for path in loaded.files if PurePosixPath(path).match("solutions/*.toml")]
+    scripts = [path for path in scripts if PurePosixPath(path).name != PLAN_FILE]
+    if "solutions/reference.toml" not in scripts:
+        yield _error(
+            "solutions/reference.toml",
+            f"there is no reference solution among {scripts}",
+            "Write a script that solves the task, so that the task can be shown to be solvable",
+        )
+    for path in scripts:
+        try:
+            load_script(loaded.folder / path, loaded.spec.environment.services)
+        except SpecError as fault:
+            yield _error(f"{path}: {fault.place}" if fault.place else path, fault.problem, fault.remedy)
+
+
+def _leaks(loaded: LoadedTask) -> Iterator[Finding]:
+    for certain, place, problem, remedy in find_leaks(loaded):
+        yield (_error if certain else _warning)(place, problem, remedy)

@@ -1,0 +1,209 @@
+"""Reads tasks and experiments with everything they name, so that all of it is checked before a run."""
+
+import glob
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from seatrial.errors import SpecError
+from seatrial.journal.digest import digest_value
+from seatrial.spec import experiment as experiments
+from seatrial.spec import task as tasks
+from seatrial.spec.experiment import Experiment, Script, System
+from seatrial.spec.experiment_rules import check_experiment
+from seatrial.spec.faults import Source, shown
+from seatrial.spec.folder import FileMap, need_file, resolve_inside, scan_folder
+from seatrial.spec.reading import check_schema, convert, read_text, read_toml
+from seatrial.spec.scripts import load_script
+from seatrial.spec.task import Task
+from seatrial.spec.task_rules import check_task
+
+__all__ = ["LoadedExperiment", "LoadedTask", "load_experiment", "load_script", "load_task"]
+
+TASK_FILE = "task.toml"
+
+
+@dataclass(frozen=True)
+class LoadedTask:
+    """A task that was read and checked.
+
+    Attributes:
+        folder: as the user gave it.
+        spec: ``task.toml`` as a struct.
+        raw: ``task.toml`` as plain data.
+        files: the whole folder, relative path to (digest, mode); see ``folder.FileMap`` for modes.
+    """
+
+    folder: Path
+    spec: Task
+    raw: dict[str, Any]
+    files: FileMap
+
+    @property
+    def file(self) -> str:
+        """The task file, as messages name it."""
+        return str(self.folder / TASK_FILE)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of ``task.toml`` and all files together; changes with any verifier, solution or instruction."""
+        return digest_value({"spec": self.raw, "files": self.files})
+
+    def instruction(self, goal_version: int) -> str:
+        """The text the agent is given for a goal version.
+
+        Raises:
+            KeyError: there is no such version.
+        """
+        texts = {goal.version: goal.instruction for goal in self.spec.goal}
+        return read_text(self.folder / texts[goal_version])
+
+
+@dataclass(frozen=True)
+class LoadedExperiment:
+    """An experiment that was read and checked with all it names.
+
+    Attributes:
+        path: as the user gave it.
+        spec: the file as a struct.
+        raw: the file as plain data.
+        tasks: in the file's order, those of one glob by name.
+        scripts: system name to task id to the script, for systems that have one.
+        code: system name to the files of its ``path``.
+    """
+
+    path: Path
+    spec: Experiment
+    raw: dict[str, Any]
+    tasks: list[LoadedTask]
+    scripts: dict[str, dict[str, Script]]
+    code: dict[str, FileMap]
+
+    def code_folder(self, system: System) -> Path | None:
+        """Where the code of a ``python`` system lies."""
+        return None if system.path is None else self.path.parent / system.path
+
+
+def load_task(folder: Path) -> LoadedTask:
+    """Read and check one task folder.
+
+    Raises:
+        SpecError: the first thing that is wrong with it.
+    """
+    folder = Path(folder)
+    if not os.path.isfile(folder / TASK_FILE):
+        problem = (
+            "is no task folder: it has no task.toml" if os.path.isdir(folder) else "there is no such folder"
+        )
+        raise SpecError(
+            str(folder), "", problem, "Give a task's folder, or make one with `seatrial suite new`"
+        )
+    source = Source(str(folder / TASK_FILE))
+    raw = read_toml(folder / TASK_FILE)
+    check_schema(source, raw, tasks.SCHEMA)
+    spec = convert(source, raw, Task)
+    environment = raw.get("environment", {})
+    check_task(source, folder, spec, files_declared="files" in environment)
+    files = scan_folder(folder, keep=spec.environment.files.rstrip("/"))
+    _check_world_links(source, folder, spec, files)
+    return LoadedTask(folder, spec, raw, files)
+
+
+def _check_world_links(source: Source, folder: Path, spec: Task, files: FileMap) -> None:
+    """A link in the agent's world must stay in it: elsewhere it would dangle and name what is hidden."""
+    world = folder / spec.environment.files
+    prefix = spec.environment.files.rstrip("/") + "/"
+    for relative in files:
+        if relative.startswith(prefix) and (folder / relative).is_symlink():
+            resolve_inside(source, "environment.files", world, relative.removeprefix(prefix))
+
+
+def load_experiment(path: Path) -> LoadedExperiment:
+    """Read and check an experiment, its tasks, and the scripts and code of its systems.
+
+    Raises:
+        SpecError: the first thing that is wrong; in the experiment, a task or a script.
+    """
+    path = Path(path)
+    source = Source(str(path))
+    raw = read_toml(path)
+    check_schema(source, raw, experiments.SCHEMA)
+    spec = convert(source, raw, Experiment)
+    loaded = _load_tasks(source, path.parent, spec.tasks)
+    check_experiment(source, spec, [task.spec for task in loaded])
+    scripts, code = {}, {}
+    for index, system in enumerate(spec.system):
+        place = f"system[{index}]"
+        if system.script is not None:
+            scripts[system.name] = {
+                task.spec.id: _load_system_script(source, place, system, task) for task in loaded
+            }
+        if system.path is not None:
+            code[system.name] = _load_code(source, place, path.parent / system.path, system)
+    return LoadedExperiment(path, spec, raw, loaded, scripts, code)
+
+
+def _load_tasks(source: Source, base: Path, entries: list[str]) -> list[LoadedTask]:
+    found: dict[Path, LoadedTask] = {}
+    places: dict[str, str] = {}
+    if not entries:
+        raise source.fault("tasks", "[] names no task", 'Name folders or globs, such as "tasks/*"')
+    for index, entry in enumerate(entries):
+        for folder in _task_folders(source, f"tasks[{index}]", base, entry):
+            if folder.resolve() in found:
+                continue
+            task = load_task(folder)
+            if task.spec.id in places:
+                raise source.fault(
+                    f"tasks[{index}]",
+                    f"{task.folder} has the id {shown(task.spec.id)} of {places[task.spec.id]}",
+                    "Give each task its own id",
+                )
+            places[task.spec.id] = str(task.folder)
+            found[folder.resolve()] = task
+    return list(found.values())
+
+
+def _task_folders(source: Source, place: str, base: Path, entry: str) -> list[Path]:
+    if entry.startswith("suite:"):
+        raise source.fault(place, f"{shown(entry)}: this release reads no suites", "Name the task folders")
+    if "\0" in entry or not entry:
+        raise source.fault(place, f"{shown(entry)} is no path", "Name a task folder or a glob")
+    if not glob.has_magic(entry):
+        if not os.path.isdir(base / entry):
+            raise source.fault(place, f"there is no folder {shown(entry)} in {base}", "Correct the path")
+        return [base / entry]
+    names = sorted(glob.glob(entry, root_dir=base, recursive=True))
+    folders = [base / name for name in names if os.path.isfile(base / name / TASK_FILE)]
+    if not folders:
+        raise source.fault(
+            place,
+            f"{shown(entry)} matches no task in {base}",
+            "Correct the glob; a task is a folder with task.toml",
+        )
+    return folders
+
+
+def _load_system_script(source: Source, place: str, system: System, task: LoadedTask) -> Script:
+    script = system.script or ""
+    path = need_file(source, f"{place}.script", task.folder, script)
+    if system.agent == "scripted":
+        return load_script(path, task.spec.environment.services)
+    # A plan's steps are checked by the agent that acts on them; here it must only be readable.
+    read_toml(path)
+    return Script(step=[])
+
+
+def _load_code(source: Source, place: str, folder: Path, system: System) -> FileMap:
+    if not os.path.isdir(folder):
+        raise source.fault(f"{place}.path", f"there is no folder {shown(system.path)}", "Correct the path")
+    files = scan_folder(folder)
+    module = (system.code or "").partition(":")[0].replace(".", "/")
+    if f"{module}.py" not in files and f"{module}/__init__.py" not in files:
+        raise source.fault(
+            f"{place}.code", f"{shown(system.code)}: there is no module {shown(module)} in {folder}",
+            "Correct the module's name or the path",
+        )  # fmt: skip
+    return files

@@ -1,0 +1,135 @@
+"""Builds what a task's worlds stand on, once per run and uid, from the frozen objects alone."""
+
+import contextlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import msgspec
+
+from seatrial.environment.base import Base, index_base, lay_out
+from seatrial.environment.host import Host
+from seatrial.environment.overlay import remove_tree
+from seatrial.environment.providers import SqliteProvider
+from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
+from seatrial.errors import EnvironmentFault, SpecError
+from seatrial.journal.run import RunFolder, TaskFrozen, write_whole
+from seatrial.spec.task import Task
+
+SETUP_SECONDS = 600.0
+
+
+def frozen_task(task: TaskFrozen) -> Task:
+    """The task's spec as a struct."""
+    return msgspec.convert(task.spec, Task)
+
+
+def write_files(run: RunFolder, task: TaskFrozen, prefix: str, folder: Path) -> None:
+    """Write a part of a frozen task folder from the object store.
+
+    Args:
+        prefix: such as ``environment/``; it is left out of the written paths.
+        folder: new folder.
+    """
+    folder.mkdir(parents=True)
+    prefix = prefix.rstrip("/") + "/"
+    for relative, (digest, mode) in sorted(task.files.items()):
+        if not relative.startswith(prefix):
+            continue
+        path = folder / relative.removeprefix(prefix)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = run.objects.get(digest)
+        if stat.S_ISDIR(mode):
+            path.mkdir(exist_ok=True)
+        elif stat.S_ISLNK(mode):
+            path.symlink_to(os.fsdecode(data))
+        else:
+            path.write_bytes(data)
+            path.chmod(stat.S_IMODE(mode) or 0o644)
+
+
+def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
+    """The task's base, built or found, with its limits and databases.
+
+    Raises:
+        EnvironmentFault: the setup script fails or the host cannot build it.
+    """
+    spec = frozen_task(task)
+    scratch = run.folder / "scratch"
+    folder = scratch / "bases" / f"{task.digest[:16]}-{host.uid('world')}"
+    limits = spec.environment.limits
+    bounds = ActionLimits(limits.memory_mb, limits.processes, limits.seconds_per_action, limits.output_kb)
+    if not folder.exists():
+        _build(run, task, host, folder, bounds)
+    base = _indexed(folder, run, host)
+    return Ground(host, str(scratch), base, run.objects, bounds, _providers(spec))
+
+
+def _indexed(folder: Path, run: RunFolder, host: Host) -> Base:
+    """Index the base, or read the index that an earlier trial wrote; the reset proof checks it either way."""
+    index = folder.with_name(f"{folder.name}.index")
+    try:
+        return msgspec.json.decode(index.read_bytes(), type=Base)
+    except (OSError, msgspec.DecodeError):
+        base = index_base(str(folder), run.objects, host.uid("world"))
+    with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 cannot be kept in JSON
+        write_whole(index, msgspec.json.encode(base))
+    return base
+
+
+def _providers(spec: Task) -> list[SqliteProvider]:
+    named = {read.removeprefix("db:") for s in spec.subgoal for read in s.reads if read.startswith("db:")}
+    return [SqliteProvider(f"workspace/{path}") for path in sorted(named)]
+
+
+def _build(run: RunFolder, task: TaskFrozen, host: Host, folder: Path, limits: ActionLimits) -> None:
+    """Lay the base out beside its place and move it there when it is whole."""
+    spec = frozen_task(task)
+    workshop = folder.with_name(f".{folder.name}.{os.getpid()}")
+    owner = host.uid("world") if host.mode == "root" else None
+    try:
+        write_files(run, task, spec.environment.files, workshop / "files")
+        lay_out(workshop / "files", workshop / "plain", owner)
+        ready = workshop / "plain"
+        if spec.environment.setup is not None:
+            ready = _set_up(run, task, host, workshop, limits)
+        try:
+            os.rename(ready, folder)
+        except OSError:
+            if not folder.exists():
+                raise
+    finally:
+        remove_tree(str(workshop))
+
+
+def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits: ActionLimits) -> Path:
+    """Run the task's setup script in a sandbox on the plain base; what it leaves becomes the base."""
+    spec = frozen_task(task)
+    assert spec.environment.setup is not None
+    if spec.environment.setup_network != "none":
+        raise SpecError(f"task {task.id}", "environment.setup_network", "is not supported yet", "Bring files along")
+    script = run.objects.get(task.files[spec.environment.setup][0]).decode()
+    base = index_base(str(workshop / "plain"), run.objects, host.uid("world"))
+    sandbox = BubblewrapSandbox(Ground(host, str(workshop), base, run.objects, limits))
+    try:
+        result = sandbox.shell(script, seconds=SETUP_SECONDS)
+        if result.exit_code != 0 or result.alive:
+            said = result.output.decode(errors="replace")[-2000:]
+            raise EnvironmentFault(
+                f"task {task.id}: setup {spec.environment.setup} failed (exit code {result.exit_code}, "
+                f"{result.alive} processes left): {said}"
+            )
+        flat = workshop / "flat"
+        shutil.copytree(sandbox.tree, flat, symlinks=True)
+    finally:
+        sandbox.close()
+    if host.mode == "root":
+        for path in [flat, *flat.rglob("*")]:
+            os.lchown(path, host.uid("world"), host.uid("world"))
+    return flat
+
+
+def describe_base(base: Base) -> dict[str, object]:
+    """Size of a base, for the journal's conditions."""
+    return {"paths": len(base.state), "bytes": sum(e.size for e in base.state.values()), "digest": base.digest}

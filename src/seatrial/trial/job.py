@@ -1,0 +1,34 @@
+"""What a trial's process is told, and what it answers; both travel as one JSON line."""
+
+from typing import Literal
+
+import msgspec
+
+
+class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
+    """One attempt to run.
+
+    Attributes:
+        run: the run folder, absolute.
+        trial: as the plan names it.
+        attempt: from 1.
+        slot: block of uids to use; no two processes that run at once share one.
+        kill_at: for tests of crash safety: kill this process at a named place and step.
+    """
+
+    run: str
+    trial: str
+    attempt: int
+    slot: int = 0
+    kill_at: tuple[Literal["before_effect", "after_effect_before_ack"], int] | None = None
+
+
+class TrialDone(msgspec.Struct, kw_only=True, frozen=True):
+    """How it ended; ``infrastructure`` ends may be tried again."""
+
+    trial: str
+    attempt: int
+    stop_reason: str
+    infrastructure: bool
+    steps: int
+    note: str = ""

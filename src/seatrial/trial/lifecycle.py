@@ -1,0 +1,234 @@
+"""A trial from start to end: clean world, agent, gateway, last state. Nothing here decides what is right."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from seatrial.agents.process import AgentProcess, Request
+from seatrial.environment.host import Host
+from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError
+from seatrial.gateway.gateway import Gateway, Observation, Offer
+from seatrial.gateway.meter import Meter
+from seatrial.gateway.policy import Policy, masked_paths
+from seatrial.gateway.tools import offered
+from seatrial.journal.events import AgentExited, AgentStarted, HarnessFaulted, StopReason, TrialEnded, TrialStarted
+from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, TrialPlanned
+from seatrial.journal.writer import JournalWriter
+from seatrial.spec.task import Task
+from seatrial.trial.ground import describe_base, frozen_task, prepare_ground
+from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.trial.online import online_judge
+from seatrial.trial.systems import agent_program
+
+_CENSORED = {"budget_actions", "budget_seconds", "budget_tokens", "budget_money", "budget_human"}
+_INFRASTRUCTURE = {"environment_fault", "harness_fault", "verifier_fault", "killed"}
+
+
+@dataclass
+class _Trial:
+    """Everything one attempt needs while it runs."""
+
+    job: TrialJob
+    run: RunFolder
+    manifest: Manifest
+    planned: TrialPlanned
+    task: TaskFrozen
+    spec: Task
+    host: Host
+
+
+def run_trial(job: TrialJob, run: RunFolder, host: Host) -> TrialDone:
+    """Run one attempt and write its journal and its line in the run's index.
+
+    Faults of the world, the agent or the harness end the attempt with a stop reason; they do not raise,
+    except when not even the journal can be written.
+
+    Raises:
+        JournalError: the journal cannot be written (full disk).
+    """
+    manifest = run.manifest()
+    planned = next((p for p in manifest.plan if p.trial == job.trial), None)
+    if planned is None:
+        raise JournalError(f"{run.folder}: the plan has no trial {job.trial!r}.")
+    task = manifest.task(planned.task)
+    trial = _Trial(job, run, manifest, planned, task, frozen_task(task), host)
+    folder = run.attempt_folder(job.trial, job.attempt)
+    folder.mkdir(parents=True, exist_ok=True)
+    meter = Meter(trial.spec.budget)
+    journal = JournalWriter(folder / "journal.jsonl", lambda: meter.clock_us)
+    done = _run(trial, journal, meter)
+    digest = journal.close()
+    run.add_to_index(
+        IndexLine(
+            trial=job.trial, attempt=job.attempt, digest=digest, stop_reason=done.stop_reason,
+            infrastructure=done.infrastructure, note=done.note,
+        )
+    )  # fmt: skip
+    return done
+
+
+def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
+    gateway: Gateway | None = None
+    try:
+        ground = prepare_ground(trial.run, trial.task, trial.host)
+        with _world(ground, trial.spec) as sandbox:
+            fingerprint = sandbox.prove_reset()
+            journal.append(_started(trial, ground, sandbox, fingerprint))
+            gateway = _gateway(trial, sandbox, journal, meter)
+            reason, note = _converse(trial, gateway, journal, meter)
+            return _end(trial, gateway, sandbox, journal, reason, note)
+    except SeatrialError as fault:
+        reason = "environment_fault" if isinstance(fault, EnvironmentFault) else "harness_fault"
+        return _faulted(trial, gateway, journal, reason, str(fault))
+
+
+@contextlib.contextmanager
+def _world(ground: Ground, spec: Task) -> Iterator[BubblewrapSandbox]:
+    sandbox = BubblewrapSandbox(ground, masked=masked_paths(spec))
+    try:
+        yield sandbox
+    finally:
+        sandbox.close()
+
+
+def _started(trial: _Trial, ground: Ground, sandbox: BubblewrapSandbox, fingerprint: str) -> TrialStarted:
+    experiment = trial.manifest.experiment
+    conditions: dict[str, Any] = {
+        "mode": trial.host.mode,
+        "sandboxed": True,
+        "watcher": sandbox.watcher.name if sandbox.watcher else None,
+        "sees_everything": bool(sandbox.watcher and sandbox.watcher.sees_everything),
+        "base": describe_base(ground.base),
+        "belief": experiment.get("belief", False),
+        "stop": experiment.get("stop", "agent"),
+        "cache": experiment.get("cache", "cold"),
+        "limits": msgspec.to_builtins(trial.spec.environment.limits),
+    }
+    planned = trial.planned
+    return TrialStarted(
+        trial=planned.trial, attempt=trial.job.attempt, task=planned.task, system=planned.system,
+        arm=planned.arm, seed=planned.seed, base=ground.base.listing, fingerprint=fingerprint,
+        reset_proved=True, conditions=conditions,
+    )  # fmt: skip
+
+
+def _gateway(trial: _Trial, sandbox: BubblewrapSandbox, journal: JournalWriter, meter: Meter) -> Gateway:
+    experiment, budget = trial.manifest.experiment, trial.spec.budget
+    tools = offered(bool(experiment.get("belief")), bool(budget.human_requests))
+    offer = Offer({tool.name: tool for tool in tools}, _kill_point(trial.job))
+    if experiment.get("stop") == "first_success":
+        offer.judge = online_judge(trial.run, trial.task, trial.host)
+    return Gateway(sandbox, journal, trial.run.objects, Policy(trial.spec, sandbox), meter, offer)
+
+
+def _kill_point(job: TrialJob) -> Any:
+    def die(name: str, step: int) -> None:
+        if job.kill_at == (name, step):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def _converse(
+    trial: _Trial, gateway: Gateway, journal: JournalWriter, meter: Meter
+) -> tuple[StopReason, dict[str, Any]]:
+    """Let the agent act until it ends, a budget ends it, or it breaks."""
+    agent = _start_agent(trial, gateway, journal)
+    reason: StopReason | None = None
+    note: dict[str, Any] = {}
+    status: int | None = None
+    try:
+        meter.agent_thinks()
+        reason, note = _serve(agent, gateway, meter)
+    except AgentFault as fault:
+        reason, note = "agent_fault", {"problem": str(fault), "started": agent.ready}
+    finally:
+        status = agent.close()
+        journal.append(AgentExited(status=status, note=note.get("problem", "")))
+    return reason, note
+
+
+def _start_agent(trial: _Trial, gateway: Gateway, journal: JournalWriter) -> AgentProcess:
+    program = agent_program(trial.run, trial.manifest, trial.task, trial.planned.system)
+    instruction = trial.run.objects.get(trial.task.files[trial.spec.goal[0].instruction][0]).decode()
+    hello: dict[str, Any] = {
+        "observation": msgspec.to_builtins(Observation(text=instruction, outcome="ok")),
+        "tools": [tool.schema() for tool in gateway.tools],
+        "seed": trial.planned.seed,
+    }
+    if trial.manifest.experiment.get("show_budget"):
+        hello["budget"] = msgspec.to_builtins(trial.spec.budget)
+    agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}")
+    kind = trial.manifest.systems[trial.planned.system]["agent"]
+    journal.append(AgentStarted(agent=kind, confined=True, details={"files": sorted(program.folder)}))
+    return agent
+
+
+def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopReason, dict[str, Any]]:
+    while gateway.stop_reason is None:
+        request = agent.next_request(meter.seconds_left())
+        if request is None:
+            left = meter.seconds_left()
+            meter.agent_acts()
+            if left is not None and agent.running():
+                return "budget_seconds", {"limit": meter.budget.seconds}
+            return "agent_fault", {"problem": agent.problems(), "started": agent.ready}
+        if request.method == "crashed":
+            meter.agent_acts()
+            agent.answer(request, {})
+            return "agent_fault", {"problem": str(request.params.get("traceback", ""))[-4000:], "started": agent.ready}
+        agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
+    return gateway.stop_reason, {}
+
+
+def _act(gateway: Gateway, request: Request) -> Observation:
+    tool, arguments = request.params.get("tool"), request.params.get("arguments")
+    key = request.params.get("key")
+    return gateway.act(
+        tool if isinstance(tool, str) else repr(tool),
+        arguments if isinstance(arguments, dict) else {"arguments": arguments},
+        key if isinstance(key, str) else None,
+    )
+
+
+def _end(
+    trial: _Trial, gateway: Gateway, sandbox: BubblewrapSandbox, journal: JournalWriter,
+    reason: StopReason, note: dict[str, Any],
+) -> TrialDone:  # fmt: skip
+    """Take in the last effects, audit the state, write the last line."""
+    fingerprint = gateway.close()
+    equal = sandbox.audit()
+    infrastructure = reason in _INFRASTRUCTURE or (reason == "agent_fault" and not note.get("started"))
+    journal.append(
+        TrialEnded(
+            stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
+            censored=reason in _CENSORED, summary=gateway.summary, confidence=gateway.confidence,
+            details={**note, "processes_lost": sandbox.alive},
+        )
+    )  # fmt: skip
+    job = trial.job
+    return TrialDone(
+        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=infrastructure,
+        steps=gateway.step, note=str(note.get("problem", "")),
+    )  # fmt: skip
+
+
+def _faulted(
+    trial: _Trial, gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
+) -> TrialDone:
+    """The world or the harness broke: say so in the journal and end."""
+    journal.append(HarnessFaulted(where=reason, problem=problem))
+    journal.append(TrialEnded(stop_reason=reason, fingerprint=""))
+    step = gateway.step if gateway else 0
+    job = trial.job
+    return TrialDone(
+        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=True, steps=step, note=problem
+    )
+
+

@@ -1,0 +1,102 @@
+"""The commands over a finished run: show, report, measure."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from seatrial.cli.measure import measure
+from seatrial.cli.report import report
+from seatrial.cli.show import show
+from seatrial.errors import JournalError
+from seatrial.records.table import read_records
+from tests.measure.trials import WITH_REPAIR_CURVE
+from tests.report.runs import RunMaker, cell
+
+app = typer.Typer()
+for command in (show, report, measure):
+    app.command()(command)
+
+
+def call(*words):
+    result = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_show_json_has_the_form_of_the_contract(run):
+    data = json.loads(call("show", run, "--json"))
+    first = data["trials"][0]
+    assert {"trial", "task", "system", "arm", "terminal_class"} <= set(first)
+    one = json.loads(call("show", run, "t-1", "--json"))
+    assert one["progress"] == [list(pair) for pair in WITH_REPAIR_CURVE]
+    assert one["terminal_class"] == "success"
+    steps = json.loads(call("show", run, "t-1", "--json", "--steps"))["steps"]
+    assert steps[1]["arguments"] == {"command": "echo step 1 >> log.txt"}
+
+
+def test_show_prints_trials_measures_and_steps(run):
+    overview = call("show", run)
+    assert "t-3" in overview and "cheating" in overview and "failure" in overview
+    one = call("show", run, "t-2")
+    assert "blocking_subgoal          s1" in one
+    assert "money                     unknown" in one
+    assert "0.8 from step 15" in one
+    steps = call("show", run, "t-3", "--steps")
+    assert "$ echo step 1 >> log.txt" in steps
+    assert "+step 1" in steps
+    assert "verdict s1: fail to pass" in steps
+    assert "constraint keep-licence (hard) broken" in steps
+    assert "3 bytes" in steps and "in the background" in steps
+
+
+def test_what_an_agent_printed_cannot_drive_the_terminal(run):
+    steps = call("show", run, "t-3", "--steps")
+    assert "\x1b" not in steps
+    assert "\\x1b[31mred" in steps
+
+
+def test_steps_need_a_trial(run):
+    result = CliRunner().invoke(app, ["show", str(run), "--steps"])
+    assert result.exit_code == 2
+
+
+def test_measure_writes_one_row_per_attempt(run):
+    data = json.loads(call("measure", run, "--json"))
+    assert [(r["trial"], r["attempt"]) for r in data["records"]] == [
+        ("t-1", 1),
+        ("t-1", 2),
+        ("t-2", 1),
+        ("t-3", 1),
+    ]
+    records = read_records(run / "records.parquet")
+    assert [r.regression_depth for r in records] == [None, 0.2, 0.2, 0]
+    assert "4 attempts" in call("measure", run)
+
+
+def test_report_writes_beside_the_run_or_where_told(run, tmp_path):
+    assert call("report", run).strip() == str(run / "report" / "index.html")
+    data = json.loads(call("report", run, "-o", tmp_path / "out", "--json"))
+    assert data == json.loads((tmp_path / "out" / "report.json").read_text())
+
+
+def test_an_unjudged_run_is_a_deliberate_error(tmp_path):
+    made = RunMaker(tmp_path / "run", [cell("t-1")])
+    made.trial(cell("t-1"), None)
+    for words in (["show"], ["measure"], ["report"]):
+        with pytest.raises(JournalError, match="seatrial verify"):
+            CliRunner().invoke(app, [*words, str(made.folder)], catch_exceptions=False)
+    assert not (made.folder / "records.parquet").exists()
+
+
+def test_the_commands_start_without_the_heavy_packages():
+    code = (
+        "import sys, seatrial.cli.show, seatrial.cli.report, seatrial.cli.measure; "
+        "heavy = ('numpy', 'polars', 'altair', 'scipy', 'vl_convert', 'jinja2'); "
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

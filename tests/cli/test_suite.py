@@ -1,0 +1,45 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from seatrial.cli.suite import app
+from seatrial.errors import SpecError, UsageError
+from tests.spec.folders import write_task
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_new_then_lint(tmp_path):
+    made = run("new", tmp_path / "guests")
+    assert made.exit_code == 0 and "example/guests" in made.output
+    linted = run("lint", tmp_path / "guests")
+    assert (linted.exit_code, linted.output) == (0, f"{tmp_path / 'guests'}: 0 errors, 0 warnings\n")
+
+
+def test_new_as_json(tmp_path):
+    made = run("new", tmp_path / "x", "--id", "mine/first", "--json")
+    plain = json.loads(made.output)
+    assert (plain["id"], plain["folder"]) == ("mine/first", str(tmp_path / "x"))
+    assert "task.toml" in plain["files"]
+
+
+def test_lint_exits_1_on_an_error_and_0_on_a_warning(tmp_path):
+    wrong = write_task(tmp_path / "wrong", {"horizon.dependency_depth": 7})
+    vague = write_task(tmp_path / "vague", {"version": "x"})
+    assert run("lint", vague).exit_code == 0
+    both = run("lint", wrong, vague, "--json")
+    assert both.exit_code == 1
+    tasks = json.loads(both.output)["tasks"]
+    assert [[f["level"] for f in task["findings"]] for task in tasks] == [["error"], ["warning"]]
+    assert set(tasks[0]["findings"][0]) == {"level", "place", "problem", "remedy"}
+    assert f"error: {wrong}: horizon.dependency_depth: 7 is declared" in run("lint", wrong).output
+
+
+def test_bad_input_is_left_to_the_main_command(tmp_path):
+    with pytest.raises(SpecError, match=r"task\.toml: id"):
+        raise run("lint", write_task(tmp_path, {"id": "x"})).exception
+    with pytest.raises(UsageError, match="not empty"):
+        raise run("new", tmp_path).exception

@@ -1,0 +1,46 @@
+"""docs/formats.md names every key there is, and its examples load."""
+
+import re
+import tomllib
+
+import msgspec
+import pytest
+
+from seatrial.spec import experiment, task
+from seatrial.spec.loading import load_experiment, load_script, load_task
+from seatrial.spec.scaffold import new_task
+from seatrial.spec.tools import SERVICES, TOOLS
+from tests.house.files import ROOT
+
+TEXT = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+TASK, EXPERIMENT, SCRIPT = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+CODE = " ".join(re.findall(r"`([^`\n]+)`", TEXT))
+STRUCTS = [
+    struct
+    for module in (task, experiment)
+    for struct in vars(module).values()
+    if isinstance(struct, type) and issubclass(struct, task.Strict) and struct is not task.Strict
+]
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
+def test_every_key_is_named(struct):
+    # What a service takes stands flat in a script; the struct only gathers it.
+    keys = [field.name for field in msgspec.structs.fields(struct) if field.name != "arguments"]
+    assert [key for key in keys if not re.search(rf"\b{key}\b", CODE)] == []
+
+
+def test_every_tool_and_service_is_named():
+    assert [name for name in (*TOOLS, *SERVICES) if f"`{name}`" not in TEXT] == []
+
+
+def test_the_examples_load(tmp_path):
+    folder = tmp_path / "tasks" / "party"
+    new_task(folder, "party/seating")
+    (folder / "task.toml").write_text(TASK)
+    assert load_task(folder).spec.id == "party/seating"
+    (tmp_path / "pilot.toml").write_text(EXPERIMENT)
+    assert load_experiment(tmp_path / "pilot.toml").spec.trials_per_task == 3
+    (tmp_path / "script.toml").write_text(SCRIPT)
+    assert [step.tool for step in load_script(tmp_path / "script.toml").step] == ["shell", "finish"]
+    assert tomllib.loads(TASK)["schema"] == task.SCHEMA
