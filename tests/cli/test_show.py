@@ -44,7 +44,9 @@ def test_show_prints_trials_measures_and_steps(run):
     one = call("show", run, "t-2")
     assert "blocking_subgoal          s1" in one
     assert "money                     unknown" in one
+    assert "first_full_step           not reached" in one
     assert "0.8 from step 15" in one
+    assert "blocking_subgoal          none" in call("show", run, "t-1")
     steps = call("show", run, "t-3", "--steps")
     assert "$ echo step 1 >> log.txt" in steps
     assert "+step 1" in steps

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.errors import JournalError
-from seatrial.journal.events import AgentStarted, ConstraintViolated, ContaminationFlagged
+from seatrial.journal.events import AgentStarted, ConstraintViolated, ContaminationFlagged, Cost
 from seatrial.measure.trial import measure_trial
 from seatrial.spec.task import HumanMinutes, Subgoal
 from tests.measure.trials import (
@@ -172,8 +172,11 @@ def test_costs_are_summed_and_null_where_not_metered():
     journal = events(3)
     record = measured(journal=journal, table=verdicts({}))
     assert (record.actions, record.shell_actions, record.elapsed_us) == (3, 2, 1_000_000)
-    assert (record.model_us, record.tool_us, record.semantic_units) == (15, 20, 3)
-    journal[2] = finished(1, "failed", cost=type(finished(1).cost)(model_us=5))
+    assert (record.model_us, record.tool_us, record.semantic_units) == (15, 30, 3)
+    turned_away = finished(1, "denied", cost=Cost(model_us=5))
+    record = measured(journal=[*journal[:2], turned_away, *journal[3:]], table=verdicts({}))
+    assert (record.tool_us, record.cpu_us) == (20, 16)
+    journal[2] = finished(1, "failed", cost=Cost(model_us=5))
     record = measured(journal=journal, table=verdicts({}))
     assert (record.tool_us, record.model_us, record.failed_actions) == (None, 15, 1)
     assert record.money is None

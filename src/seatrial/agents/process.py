@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import time
@@ -171,6 +172,7 @@ class AgentProcess:
             if end is not None:
                 end.close()
         os.close(self._errors)
+        shutil.rmtree(self._stage, ignore_errors=True)
         return status
 
 

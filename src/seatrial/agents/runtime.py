@@ -58,25 +58,21 @@ class ScriptedAgent:
         if not self._steps:
             return {"tool": "give_up", "arguments": {"reason": "the script has ended"}}
         step = self._steps[0]
-        pattern = step.get("when_shown")
+        pattern = step["when_shown"]
         if pattern is not None and not re.search(pattern, observation["text"]):
             return self._look_again(step)
         self._waiting_since = None
-        if step.get("belief") is not None:
-            self._steps[0] = {name: value for name, value in step.items() if name != "belief"}
+        if step["belief"] is not None:
+            self._steps[0] = {**step, "belief": None}
             return {"tool": "report_belief", "arguments": step["belief"]}
         self._steps.pop(0)
-        own = {"tool", "when_shown", "patience", "belief"}
-        self._last = {
-            "tool": step["tool"],
-            "arguments": {name: value for name, value in step.items() if name not in own},
-        }
+        self._last = {"tool": step["tool"], "arguments": step["arguments"]}
         return self._last
 
     def _look_again(self, step: dict[str, Any]) -> dict[str, Any]:
         now = time.monotonic()
         self._waiting_since = self._waiting_since or now
-        if self._last is None or now - self._waiting_since >= step.get("patience", 0.0):
+        if self._last is None or now - self._waiting_since >= step["patience"]:
             return {"tool": "give_up", "arguments": {"reason": f"never shown: {step['when_shown']}"}}
         time.sleep(LOOK_AGAIN_SECONDS)
         return self._last

@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Sea trials for long-horizon AI agents: run, disturb, record, recompute.",
     epilog="Start with `seatrial doctor`, then `make demo` or `seatrial suite new`.",
 )

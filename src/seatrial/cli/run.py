@@ -40,15 +40,15 @@ def run(
 
 
 def _progress(total: int, quiet: bool) -> Progress:
-    count = 0
+    begun: dict[str, int] = {}
 
     def say(trial: str, done: TrialDone | None) -> None:
-        nonlocal count
         if quiet:
             return
         if done is None:
-            count += 1
-            typer.echo(f"[{count}/{total}] {trial} …", nl=False)
+            begun[trial] = begun.get(trial, 0) + 1
+            again = f", attempt {begun[trial]}" if begun[trial] > 1 else ""
+            typer.echo(f"[{len(begun)}/{total}] {trial}{again} …", nl=False)
         else:
             note = f" ({done.note.splitlines()[-1][:200]})" if done.note else ""
             typer.echo(f" {done.stop_reason} after {done.steps} steps{note}")

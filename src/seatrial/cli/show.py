@@ -1,5 +1,6 @@
 """``seatrial show``: a run's trials, or one trial, in the terminal or as JSON."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from seatrial.cli.show_steps import print_steps, visible
 from seatrial.report.show import run_overview, trial_detail
 
 PIPED_WIDTH = 200
+THRESHOLDS = {"first_half_step": 0.5, "first_ninety_step": 0.9, "first_full_step": 1.0}
 COLOURS = {"success": "green", "failure": "red", "infrastructure": "yellow", "unknown": "yellow"}
 # Groups of TrialRecord columns for one trial's page, each with what it is about.
 GROUPS = {
@@ -87,13 +89,25 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
         console.print(Text(f"\n{title}", style="bold"))
         for name in names:
             style = COLOURS.get(data[name], "") if name == "terminal_class" else ""
-            console.print(Text.assemble(f"  {name:<25} ", (visible(plain(data[name])), style)))
+            console.print(Text.assemble(f"  {name:<25} ", (visible(worded(data, name)), style)))
     console.print(Text("\nProgress", style="bold"))
     pairs = [f"{value:g} from step {step}" for step, value in data["progress"]]
     console.print(Text("  " + (", ".join(pairs) or "unknown")))
     console.print(Text("\nFinal verdicts", style="bold"))
     for name, runs in data["verdicts"]["final"].items():
         console.print(Text(f"  {visible(name):<25} {', '.join(runs) or 'unknown'}"))
+
+
+def worded(data: Mapping[str, Any], name: str) -> str:
+    """One measure as text, with "none" and "not reached" told apart from "unknown"."""
+    value = data[name]
+    if name == "blocking_subgoal" and data["partial_progress"] == 1:
+        return "none"
+    if name in THRESHOLDS and value is None and data["max_progress"] is not None:
+        return "not reached" if data["max_progress"] < THRESHOLDS[name] else "unknown"
+    if name.endswith("_us") and value is not None:
+        return f"{value} ({value / 1e6:.2f} s)"
+    return plain(value)
 
 
 def plain(value: object) -> str:

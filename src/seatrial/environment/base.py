@@ -3,12 +3,16 @@
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from seatrial.environment.below import Below
 from seatrial.environment.look import look
+from seatrial.environment.providers import SIDE, StateProvider
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.entries import ROOTS, Entry, State, digest_entries
 from seatrial.journal.objects import ObjectStore
@@ -25,7 +29,7 @@ class Base:
         folder: holds one folder per root; never written after indexing.
         digest: of what the entries say; equal bases have equal digests whenever they were laid out.
         listing: object that holds the list of entries.
-        inodes: inode number to path, for files (a base has no hard links).
+        inodes: inode number to path, for all but folders (a base has no hard links).
         signatures: what stat says of each path, to prove later that nothing moved.
     """
 
@@ -35,6 +39,22 @@ class Base:
     listing: str = ""
     inodes: dict[int, str] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
+
+    @cached_property
+    def below(self) -> Below:
+        """The paths by folder."""
+        return Below(self.state)
+
+    def give_meaning(self, providers: Sequence[StateProvider]) -> None:
+        """Let databases count by their logical content from the start."""
+        for provider in providers:
+            entry = self.state.get(provider.path)
+            if entry is not None and entry.kind == "file" and entry.logical is None:
+                meaning = provider.digest(self.folder)
+                self.state[provider.path] = msgspec.structs.replace(entry, logical=meaning)
+            for side in provider.sides:
+                if side in self.state and self.state[side].kind == "file":
+                    self.state[side] = msgspec.structs.replace(self.state[side], logical=SIDE)
 
     @property
     def folders(self) -> list[str]:
@@ -80,8 +100,20 @@ def _copy(source: Path, target: Path) -> None:
         raise SpecError(str(source), "", f"cannot be copied: {fault}", "Make every file readable") from fault
 
 
-def index_base(folder: str, objects: ObjectStore, agent_uid: int) -> Base:
-    """Read a laid-out base once: entries, blobs, inode numbers."""
+def index_base(
+    folder: str, objects: ObjectStore, agent_uid: int, providers: Sequence[StateProvider] = ()
+) -> Base:
+    """Read a laid-out base once: entries, blobs, inode numbers.
+
+    Args:
+        folder: as ``lay_out`` left it.
+        objects: where contents and the listing go.
+        agent_uid: the uid that counts as the agent's.
+        providers: databases that count by their logical content.
+
+    Raises:
+        EnvironmentFault: it cannot be read, or changes meanwhile.
+    """
     state: State = {}
     base = Base(folder, "", state)
     for path in _walk(folder):
@@ -89,9 +121,10 @@ def index_base(folder: str, objects: ObjectStore, agent_uid: int) -> Base:
         if seen is None:
             raise EnvironmentFault(f"base changed while it was read: {path}.")
         state[seen.entry.path] = seen.entry
-        if seen.entry.kind == "file":
-            base.inodes[seen.inode] = path
+        if seen.entry.kind != "dir":
+            base.inodes[seen.inode] = seen.entry.path
         base.signatures[path] = _signature(f"{folder}/{path}")
+    base.give_meaning(providers)
     listing = msgspec.json.encode([state[path] for path in sorted(state)])
     base.listing = objects.put(listing)
     base.digest = digest_entries(state.values())
@@ -124,7 +157,9 @@ def prove_untouched(base: Base) -> None:
     """
     paths = _walk(base.folder)
     if len(paths) != len(base.signatures):
-        raise EnvironmentFault(f"the base holds {len(paths)} paths instead of {len(base.signatures)}. Build it anew.")
+        raise EnvironmentFault(
+            f"the base holds {len(paths)} paths instead of {len(base.signatures)}. Build it anew."
+        )
     for path in paths:
         if base.signatures.get(path) != _signature(f"{base.folder}/{path}"):
             raise EnvironmentFault(f"the base was changed at {path}. Build it anew.")

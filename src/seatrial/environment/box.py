@@ -3,10 +3,11 @@
 The world's sandbox, the agent's, a verifier's and a probe's differ only in their ``Box``.
 """
 
+import contextlib
 import os
+import select
 import signal
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 
 from seatrial.environment import rootfs
@@ -16,6 +17,7 @@ from seatrial.errors import EnvironmentFault
 _PASSWD = "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/home/agent:/bin/bash\n"
 _GROUP = "root:x:0:\nagent:x:1000:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+_END_SECONDS = 10.0
 _NSSWITCH = "passwd: files\ngroup: files\nhosts: files\n"
 
 
@@ -37,6 +39,7 @@ class Box:
         uid: host uid to drop to (root mode only; without root the user's own is all there is).
         mounts: after the curated root file system, in order.
         tmpfs: empty writable folders.
+        masks: inside paths to hide after all mounts, and whether each is a folder.
         files: inside path to bytes, read-only.
         folders: empty read-only folders to create.
         keep: descriptors the command inherits under their numbers.
@@ -48,6 +51,7 @@ class Box:
     uid: int
     mounts: list[Mount] = field(default_factory=list)
     tmpfs: list[str] = field(default_factory=list)
+    masks: dict[str, bool] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     keep: list[int] = field(default_factory=list)
@@ -70,33 +74,57 @@ def start(
     Raises:
         EnvironmentFault: the process cannot be started at all.
     """
-    with _sealed(box.files) as sealed:
-        arguments = _arguments(box, host, sealed.numbers)
-        with _spool(arguments) as listing:
-            command = [host.bwrap, "--args", str(listing.fileno()), "--", *box.command]
-            try:
-                return subprocess.Popen(
-                    _launcher(box, host, command),
-                    stdin=subprocess.DEVNULL if stdin is None else stdin,
-                    stdout=subprocess.DEVNULL if stdout is None else stdout,
-                    stderr=subprocess.DEVNULL if stderr is None else stderr,
-                    pass_fds=[*box.keep, *sealed.numbers.values(), listing.fileno()],
-                    cwd="/",
-                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-                    start_new_session=True,
-                )
-            except OSError as fault:
-                raise EnvironmentFault(f"cannot start {host.bwrap}: {fault.strerror}.") from fault
+    hidden = {path: b"" for path, is_folder in box.masks.items() if not is_folder}
+    with _sealed({**box.files, **hidden}) as sealed:
+        listing = _spool(_arguments(box, host, sealed.numbers))
+        command = [host.bwrap, "--args", str(listing), "--", *box.command]
+        try:
+            return subprocess.Popen(
+                _launcher(box, host, command),
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=subprocess.DEVNULL if stdout is None else stdout,
+                stderr=subprocess.DEVNULL if stderr is None else stderr,
+                pass_fds=[*box.keep, *sealed.numbers.values(), listing],
+                cwd="/",
+                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+                start_new_session=True,
+            )
+        except OSError as fault:
+            raise EnvironmentFault(f"cannot start {host.bwrap}: {fault.strerror}.") from fault
+        finally:
+            os.close(listing)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Kill a box and everything in it; its PID namespace goes with its first process."""
+    """Kill a box and everything in it, and wait until nothing of it is left."""
+    first = [descriptor for pid in _children(process.pid) if (descriptor := _pidfd(pid)) is not None]
     if process.poll() is None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     process.wait()
+    for descriptor in first:
+        # The first process of a PID namespace ends only after all others in it have.
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(_END_SECONDS * 1000)
+        os.close(descriptor)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def _launcher(box: Box, host: Host, command: list[str]) -> list[str]:
@@ -124,9 +152,15 @@ def _arguments(box: Box, host: Host, sealed: dict[str, int]) -> list[str]:
     for folder in box.folders:
         arguments += ["--dir", folder]
     for path, descriptor in sealed.items():
-        arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]
+        if path not in box.masks:
+            arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]
     for mount in box.mounts:
         arguments += ["--bind" if mount.writable else "--ro-bind", mount.source, mount.target]
+    for path, is_folder in box.masks.items():
+        if is_folder:
+            arguments += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
+        else:
+            arguments += ["--perms", "0000", "--ro-bind-data", str(sealed[path]), path]
     for folder in box.tmpfs:
         arguments += ["--perms", "0700", "--tmpfs", folder]
     # Everything that is left writable by now but not declared would escape the fingerprint.
@@ -145,10 +179,7 @@ class _sealed:
         }
         self.numbers: dict[str, int] = {}
         for path, data in {**plain, **files}.items():
-            descriptor = os.memfd_create("data")
-            os.write(descriptor, data)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            self.numbers[path] = descriptor
+            self.numbers[path] = _in_memory(data)
 
     def __enter__(self) -> "_sealed":
         return self
@@ -158,9 +189,15 @@ class _sealed:
             os.close(descriptor)
 
 
-def _spool(arguments: list[str]) -> "tempfile._TemporaryFileWrapper[bytes]":
-    listing = tempfile.TemporaryFile()
-    listing.write(b"\0".join(os.fsencode(a) for a in arguments) + b"\0")
-    listing.flush()
-    listing.seek(0)
-    return listing  # type: ignore[return-value]
+def _spool(arguments: list[str]) -> int:
+    """A descriptor from which bubblewrap reads its arguments, so that no process shows them."""
+    return _in_memory(b"\0".join(os.fsencode(a) for a in arguments) + b"\0")
+
+
+def _in_memory(data: bytes) -> int:
+    descriptor = os.memfd_create("data")
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

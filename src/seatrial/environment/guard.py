@@ -72,6 +72,11 @@ class Guard:
             self._learn(path)
         return list(seen.values())
 
+    def relearn(self, paths: Sequence[str]) -> None:
+        """Know paths anew that the harness itself has put back."""
+        for path in paths:
+            self._learn(path)
+
     def _moved(self, seen: dict[tuple[str, str, str], Sighting], rule: Rule, trees: set[str]) -> None:
         """A folder that was moved to or from a place where constrained paths lie."""
         if rule.kind == "write":

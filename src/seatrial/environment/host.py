@@ -76,13 +76,15 @@ def prepare_host(slot: int = 0) -> Host:
     mode = enter_private_namespaces()
     if mode == "root":
         _check_uids(slot)
-    stage = tempfile.mkdtemp(prefix="seatrial-", dir="/tmp")  # noqa: S108
+    stage = tempfile.mkdtemp(prefix="seatrial-", dir="/tmp")
     os.chmod(stage, 0o755)
     try:
         syscalls.mount("stage", stage, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0755")
     except OSError as fault:
         os.rmdir(stage)
-        raise EnvironmentFault(f"cannot mount in a private namespace: {fault}. Run `seatrial doctor`.") from fault
+        raise EnvironmentFault(
+            f"cannot mount in a private namespace: {fault}. Run `seatrial doctor`."
+        ) from fault
     interpreter = find_interpreter()
     mount_interpreter(interpreter, stage)
     usable = bwrap_version(bwrap) >= _DISABLE_USERNS_SINCE

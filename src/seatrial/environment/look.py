@@ -78,7 +78,7 @@ def _xattrs(path: str) -> dict[str, str]:
     try:
         names = os.listxattr(path, follow_symlinks=False)
         return {
-            name: os.getxattr(path, name, follow_symlinks=False).hex()
+            path_text(os.fsencode(name)): os.getxattr(path, name, follow_symlinks=False).hex()
             for name in names
             if name.startswith("user.") and not name.startswith("user.overlay.")
         }

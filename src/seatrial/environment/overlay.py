@@ -2,13 +2,14 @@
 
 import os
 import shutil
+import subprocess
 
 from seatrial.environment import syscalls
 from seatrial.environment.base import Base
 from seatrial.environment.host import Host
 from seatrial.environment.restore import make_equal
 from seatrial.errors import EnvironmentFault
-from seatrial.journal.entries import State
+from seatrial.journal.entries import State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
 # With an index and file handles the kernel can tell fanotify which file an event is about.
@@ -43,7 +44,8 @@ class Overlay:
         except OSError as fault:
             shutil.rmtree(f"{scratch}/worlds/{name}", ignore_errors=True)
             raise EnvironmentFault(
-                f"cannot mount an overlay: {fault}. Put the run folder on ext4, xfs or btrfs; see `seatrial doctor`."
+                f"cannot mount an overlay: {fault}. "
+                "Put the run folder on ext4, xfs or btrfs; see `seatrial doctor`."
             ) from fault
 
     def _mount(self, host: Host, lowers: list[str]) -> None:
@@ -75,17 +77,23 @@ class Overlay:
 
 
 def remove_tree(folder: str) -> None:
-    """Delete a tree whatever modes its folders have (an agent may have made them unreadable)."""
+    """Delete a tree whatever modes its folders have and however deep it is."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except (OSError, RecursionError):
+        # An agent can make folders deeper than the interpreter follows; this walks by descriptors.
+        subprocess.run(["/bin/rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
 
-    def open_up(function: object, path: str, _: object) -> None:
-        try:
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700)
-            os.rmdir(path) if os.path.isdir(path) and not os.listdir(path) else shutil.rmtree(path)
-        except OSError:
-            pass
 
-    shutil.rmtree(folder, onerror=open_up)
+def layer_inodes(folder: str, delta: State) -> dict[int, str]:
+    """Inode numbers of all but the folders of a layer, which the overlay shows unchanged, to their paths."""
+    numbers = {}
+    for path, entry in delta.items():
+        if entry.kind not in ("absent", "dir"):
+            numbers[os.lstat(os.fsencode(folder) + b"/" + path_bytes(path)).st_ino] = path
+    return numbers
 
 
 def make_layer(

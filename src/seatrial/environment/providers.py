@@ -8,13 +8,14 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from typing import Protocol
 
 from blake3 import blake3
 
-from seatrial.journal.digest import canonical_json
-
 SIDE = "side"
+_LONGEST_VALUE = 64 << 20
+_PATIENCE_SECONDS = 10.0
 _SIDE_ENDINGS = ("-wal", "-shm", "-journal")
 
 
@@ -54,7 +55,7 @@ class SqliteProvider:
                 return None
             try:
                 return _logical_digest(database)
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeError):
                 return None
 
     def save(self, tree: str) -> bytes:
@@ -89,19 +90,25 @@ class SqliteProvider:
 
 
 def _logical_digest(database: str) -> str:
+    """Digest of schema and rows. The file is the agent's: none of it may cost unbounded time or memory."""
     connection = sqlite3.connect(database)
     try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.text_factory = bytes
-        master = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+        master = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+        )
         schema = sorted((kind, name, sql or b"") for kind, name, sql in master)
         total = blake3(repr(schema).encode())
         for kind, name, sql in schema:
             if kind == b"table" and not sql.upper().startswith(b"CREATE VIRTUAL"):
-                quoted = name.decode().replace('"', '""')
-                rows = connection.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608 (identifier, quoted)
+                quoted = name.decode("utf-8", "surrogateescape").replace('"', '""')
+                rows = connection.execute(f'SELECT * FROM "{quoted}"')
                 digests = sorted(blake3(repr(row).encode()).digest() for row in rows)
-                total.update(canonical_json(name.decode()) + b"".join(digests))
+                total.update(repr(name).encode() + b"".join(digests))
         return total.hexdigest()
     finally:
         connection.close()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 
+from seatrial.environment.tracker import Tracker
 from seatrial.journal.entries import Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
@@ -22,7 +23,7 @@ def make_equal(
     root = os.fsencode(tree)
     for path in sorted(changes, reverse=True):
         wanted, present = changes[path], now.get(path)
-        if present is not None and (wanted.kind == "absent" or wanted.kind != present.kind or wanted.kind != "dir"):
+        if present is not None and not wanted.kind == present.kind == "dir":
             _remove(root + b"/" + path_bytes(path), present.kind == "dir")
     wanted_entries = [changes[p] for p in sorted(changes) if changes[p].kind != "absent"]
     for entry in wanted_entries:
@@ -65,15 +66,37 @@ def _dress(path: bytes, entry: Entry, agent_uid: int) -> None:
     os.lchown(path, *([agent_uid, agent_uid] if entry.owner == "agent" else [0, 0]))
     if entry.kind != "link":
         os.chmod(path, entry.mode)
-        stale = {name for name in os.listxattr(path) if name.startswith("user.")}
-        for name in stale - set(entry.xattrs):
-            if not name.startswith("user.overlay."):
+        wanted = {path_bytes(name): bytes.fromhex(value) for name, value in entry.xattrs.items()}
+        for name in map(os.fsencode, os.listxattr(path)):
+            if name.startswith(b"user.") and not name.startswith(b"user.overlay.") and name not in wanted:
                 os.removexattr(path, name)
-        for name, value in entry.xattrs.items():
-            os.setxattr(path, name, bytes.fromhex(value))
+        for name, value in wanted.items():
+            os.setxattr(path, name, value)
     os.utime(path, ns=(entry.mtime, entry.mtime), follow_symlinks=False)
 
 
-def reverse_of(changes: Iterable[Entry], before: State) -> dict[str, Entry]:
-    """Entries that undo changes, given the state before them."""
-    return {e.path: before.get(e.path) or Entry(path=e.path, kind="absent") for e in changes}
+def undoing(tracker: Tracker, changes: Iterable[Entry], before: State) -> dict[str, Entry]:
+    """Entries that undo changes, with the folders and the names of the same file that they need.
+
+    Args:
+        tracker: knows what is there now.
+        changes: to be undone.
+        before: what all paths that changed in the same window were.
+    """
+    wanted: dict[str, Entry] = {}
+    pending = [entry.path for entry in changes]
+    while pending:
+        path = pending.pop()
+        if path in wanted:
+            continue
+        earlier = wanted[path] = before.get(path) or Entry(path=path, kind="absent")
+        parent = path.rpartition("/")[0]
+        standing = tracker.current(parent)
+        if earlier.kind != "absent" and parent and (standing is None or standing.kind != "dir"):
+            pending.append(parent)
+        if earlier.links is not None:
+            pending += [p for p, entry in before.items() if entry.links == earlier.links]
+        now = tracker.current(path)
+        if now is not None and now.kind == "dir" and earlier.kind != "dir":
+            pending += tracker.known_below(path)
+    return wanted

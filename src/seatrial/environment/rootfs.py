@@ -1,4 +1,4 @@
-"""The curated root file system every sandbox starts from: an interpreter, a shell, and nothing of the host's own.
+"""The curated root file system of every sandbox: an interpreter, a shell, and nothing of the host's own.
 
 Third-party packages of the host's interpreters are masked: a package under repair may be installed there.
 """

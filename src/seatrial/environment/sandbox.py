@@ -1,13 +1,14 @@
-"""The world an agent acts in: a live bubblewrap sandbox on an overlay, whose state is known after each action."""
+"""The world an agent acts in: a live bubblewrap sandbox on an overlay; its state is known after each action."""
 
 import base64
 import contextlib
+import errno
 import json
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,30 +20,43 @@ from seatrial.environment.box import Box, Mount
 from seatrial.environment.cgroups import ControlGroup, make_group
 from seatrial.environment.channel import REPLY_SECONDS, Channel
 from seatrial.environment.host import Host
-from seatrial.environment.mapped import writable_mappings
-from seatrial.environment.overlay import Overlay, make_layer
+from seatrial.environment.mapped import Mapped, writable_mappings
+from seatrial.environment.overlay import Overlay, layer_inodes, make_layer
 from seatrial.environment.providers import StateProvider
-from seatrial.environment.restore import make_equal, reverse_of
+from seatrial.environment.restore import make_equal, undoing
 from seatrial.environment.tracker import Tracker
 from seatrial.environment.watch import READ, Touched, Watcher
 from seatrial.environment.watch_fanotify import FanotifyWatcher
 from seatrial.environment.watch_inotify import InotifyWatcher
 from seatrial.errors import EnvironmentFault
-from seatrial.journal.entries import ROOTS, Entry, State, path_text
+from seatrial.journal.digest import digest_value
+from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 
 INIT_PATH = "/run/init.py"
 _INIT_SOURCE = Path(__file__).with_name("init.py").read_bytes()
+_SHELL = ["/bin/bash", "--noprofile", "--norc", "-c"]
+# PID 1, what bubblewrap needs to start it, and room for the next action's own process.
+_OWN_PROCESSES = 16
 
 
 @dataclass(frozen=True)
 class ActionLimits:
-    """Bounds on one action and on the sandbox as a whole; see ``spec.task.Limits``."""
+    """Bounds on one action and on the sandbox as a whole; see ``spec.task.Limits``.
+
+    Attributes:
+        memory_mb: of all processes together (without control groups: of each process).
+        processes: at once.
+        seconds: wall time of one action.
+        output_kb: what is shown of one action's output.
+        file_mb: size of a single file.
+    """
 
     memory_mb: int = 2048
     processes: int = 256
     seconds: float = 60.0
     output_kb: int = 64
+    file_mb: int = 1024
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,10 @@ class Ground:
     objects: ObjectStore
     limits: ActionLimits = field(default_factory=ActionLimits)
     providers: Sequence[StateProvider] = ()
+    layers: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.base.give_meaning(self.providers)
 
     @property
     def base_layer(self) -> str:
@@ -131,27 +149,24 @@ class BubblewrapSandbox:
     Args:
         ground: what it stands on.
         delta: the state to begin in, as a difference from the base; empty for the base itself.
+        masked: state paths that are there but cannot be read, written or looked into.
+
+    Raises:
+        EnvironmentFault: the host cannot provide it.
     """
 
     _count = 0
 
-    def __init__(self, ground: Ground, delta: State | None = None) -> None:
-        self.ground = ground
-        host = ground.host
+    def __init__(self, ground: Ground, delta: State | None = None, masked: Sequence[str] = ()) -> None:
+        self.ground, self.masked = ground, tuple(masked)
+        self.after_undo: list[Callable[[list[str]], None]] = []
+        self._holds, self._put_back = 0, set[str]()
         BubblewrapSandbox._count += 1
         name = f"w{os.getpid()}-{BubblewrapSandbox._count}"
-        lowers = [ground.base_layer]
-        direct = bool(delta) and host.mode == "rootless" and any(e.links for e in (delta or {}).values())
-        if delta and not direct:
-            digest = _name_of(ground.base, delta)
-            lowers.insert(0, make_layer(host, ground.scratch, ground.base, lowers[0], delta, ground.objects, digest))
         self._opened = contextlib.ExitStack()
-        with contextlib.ExitStack() as undo:
-            overlay = self._overlay = Overlay(host, ground.scratch, name, lowers)
-            undo.callback(overlay.close)
-            if delta and direct:
-                # Without an index a write would break hard links that lie in a lower layer.
-                make_equal(overlay.tree, ground.base.state, delta, ground.objects, host.uid("world"))
+        with _as_fault("a world cannot be made"), contextlib.ExitStack() as undo:
+            self._overlay, self._layer = self._mount(name, delta or {})
+            undo.callback(self._overlay.close)
             self.tracker = self._make_tracker(ground.objects, delta)
             self.watcher = self._make_watcher()
             if self.watcher is not None:
@@ -162,14 +177,44 @@ class BubblewrapSandbox:
             self._process, self._channel = self._start()
             self._opened = undo.pop_all()
 
+    # -- starting -------------------------------------------------------------------------------------
+    def _mount(self, name: str, delta: State) -> tuple[Overlay, dict[int, str] | None]:
+        """The overlay in its first state, and the inode numbers of a layer put under it.
+
+        The numbers are null where this overlay does not keep them.
+        """
+        ground, host = self.ground, self.ground.host
+        linked = any(entry.links for entry in delta.values())
+        if delta and not (linked and host.mode == "rootless"):
+            layer = make_layer(
+                host, ground.scratch, ground.base, ground.base_layer, delta, ground.objects,
+                _name_of(ground.base, delta),
+            )  # fmt: skip
+            overlay = Overlay(host, ground.scratch, name, [layer, ground.base_layer])
+            if overlay.traceable:
+                if layer not in ground.layers:
+                    ground.layers[layer] = layer_inodes(f"{ground.scratch}/{layer}", delta)
+                return overlay, ground.layers[layer]
+            if not linked:
+                return overlay, None
+            overlay.close()
+        overlay = Overlay(host, ground.scratch, name, [ground.base_layer])
+        if delta:
+            # Without an index a write would break hard links that lie in a lower layer.
+            try:
+                make_equal(overlay.tree, ground.base.state, delta, ground.objects, host.uid("world"))
+            except BaseException:
+                overlay.close()
+                raise
+        return overlay, {} if overlay.traceable else None
+
     def _make_tracker(self, objects: ObjectStore | None, delta: State | None) -> Tracker:
         overlay, ground = self._overlay, self.ground
         return Tracker(
             overlay.tree, overlay.upper, ground.base, ground.host.uid("world"), objects, delta,
-            ground.providers, overlay.traceable,
+            ground.providers, self._layer,
         )  # fmt: skip
 
-    # -- starting -------------------------------------------------------------------------------------
     def _make_watcher(self) -> Watcher | None:
         folders = ["", *(os.fsdecode(p) for p in self._all_folders())]
         if self._overlay.traceable:
@@ -191,21 +236,25 @@ class BubblewrapSandbox:
     def _make_group(self, name: str) -> ControlGroup:
         if self.ground.host.mode != "root":
             return ControlGroup()
-        return make_group(f"seatrial-{name}", self.ground.limits.memory_mb, self.ground.limits.processes)
+        limits = self.ground.limits
+        return make_group(f"seatrial-{name}", limits.memory_mb, limits.processes + _OWN_PROCESSES)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Channel]:
         ours, theirs = socket.socketpair()
         host, limits = self.ground.host, self.ground.limits
-        rlimits = {"RLIMIT_CORE": 0}
-        if self._group.pids is None:
-            rlimits["RLIMIT_NPROC"] = limits.processes
+        # The kernel counts processes per user namespace, so this bounds each sandbox alone; PID 1 has no such
+        # limit and can always start the next action.
+        rlimits = {
+            "RLIMIT_CORE": 0, "RLIMIT_NPROC": limits.processes, "RLIMIT_FSIZE": limits.file_mb << 20,
+        }  # fmt: skip
         if self._group.memory is None:
             rlimits["RLIMIT_AS"] = limits.memory_mb << 20
         options = json.dumps({"rlimits": rlimits})
         box = Box(
             command=[host.interpreter.program, "-I", "-S", "-B", INIT_PATH, str(theirs.fileno()), options],
             uid=host.uid("world"),
-            mounts=[Mount(f"{self._overlay.tree}/{root}", path, writable=True) for root, path in ROOTS.items()],
+            mounts=[Mount(f"{self.tree}/{root}", path, writable=True) for root, path in ROOTS.items()],
+            masks=self._masks(),
             files={INIT_PATH: _INIT_SOURCE},
             keep=[theirs.fileno()],
             join=self._group.folders,
@@ -221,23 +270,40 @@ class BubblewrapSandbox:
         except EnvironmentFault as fault:
             boxes.stop(process)
             said = os.pread(problems, 4096, 0).decode(errors="replace").strip()
-            raise EnvironmentFault(f"cannot start a sandbox: {said or fault}. Run `seatrial doctor`.") from fault
+            raise EnvironmentFault(
+                f"cannot start a sandbox: {said or fault}. Run `seatrial doctor`."
+            ) from fault
         finally:
             os.close(problems)
         return process, channel
 
+    def _masks(self) -> dict[str, bool]:
+        """Inside paths to hide, and whether each is a folder. What does not exist needs no mask."""
+        masks = {}
+        for path in self.masked:
+            entry = self.tracker.current(path)
+            if entry is not None and entry.kind in ("file", "dir"):
+                root, _, rest = os.fsdecode(path_bytes(path)).partition("/")
+                masks[f"{ROOTS[root]}/{rest}"] = entry.kind == "dir"
+        return masks
+
     # -- acting ---------------------------------------------------------------------------------------
     def run(self, argv: Sequence[str], cwd: str = "/workspace", seconds: float | None = None) -> Result:
         """Run one command; see ``Sandbox.run``."""
-        environment = rootfs.plain_environment(self.ground.host.interpreter)
-        request = {"op": "run", "argv": list(argv), "cwd": cwd, "env": environment}
-        return self._act(request, b"", seconds or self.ground.limits.seconds)
+        return self._run(argv, b"", cwd, seconds)
 
     def shell(self, command: str, cwd: str = "/workspace", seconds: float | None = None) -> Result:
         """Run one fresh shell; no state of it outlives the action."""
-        return self.run(["/bin/bash", "--noprofile", "--norc", "-c", command], cwd, seconds)
+        return self._run(_SHELL, command.encode("utf-8", "surrogateescape"), cwd, seconds)
 
-    def file_tool(self, tool: str, path: str, content: bytes = b"", old: bytes = b"", new: bytes = b"") -> Result:
+    def _run(self, argv: Sequence[str], script: bytes, cwd: str, seconds: float | None) -> Result:
+        environment = rootfs.plain_environment(self.ground.host.interpreter)
+        request = {"op": "run", "argv": list(argv), "cwd": cwd, "env": environment}
+        return self._act(request, script, seconds or self.ground.limits.seconds)
+
+    def file_tool(
+        self, tool: str, path: str, content: bytes = b"", old: bytes = b"", new: bytes = b""
+    ) -> Result:
         """Read, write or edit a file inside, as the agent and under its limits."""
         request = {
             "op": "file", "tool": tool, "path": path,
@@ -276,32 +342,44 @@ class BubblewrapSandbox:
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:
         """See ``Sandbox.settle``. Background processes are frozen meanwhile and run on afterwards."""
-        with self.frozen():
-            touched = self.watcher.take() if self.watcher is not None else Touched(overflow=True)
-            mapped = writable_mappings(self._process.pid) if self._alive else set()
-            changes = self.tracker.update(touched, self.watcher, mapped)
-        before = self.tracker.replaced
+        with self.frozen(), _as_fault("the state cannot be read or stored"):
+            touched = Touched(overflow=True)
+            if self.watcher is not None:
+                touched = self.watcher.take(quiet=not self._alive)
+            mapped = writable_mappings(self._process.pid) if self._alive else Mapped()
+            changes = self.tracker.update(touched, self.watcher, mapped, self._put_back)
+            self._put_back.clear()
+        before = self.tracker.before
         return Delta(changes, touched, self.tracker.fingerprint(), before, self.watcher is not None)
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Hold every process of the sandbox still; costs nothing when there is none."""
-        if not self._alive:
-            yield
-            return
-        if self._group.can_freeze:
-            self._group.freeze()
-            try:
-                yield
-            finally:
-                self._group.thaw()
-            self._alive = self._channel.ask({"op": "count"})[0]["alive"]
-            return
-        if self._channel.ask({"op": "stop"})[0]["stopped"] is None:
-            raise EnvironmentFault("a background process cannot be stopped.")
+        """Hold every process of the sandbox still; costs nothing when there is none. May be nested."""
+        holds = bool(self._alive) and not self._holds
+        if holds:
+            self._hold()
+        self._holds += 1
         try:
             yield
         finally:
+            self._holds -= 1
+            if holds:
+                self._let_go()
+
+    def _hold(self) -> None:
+        if self._group.can_freeze:
+            try:
+                self._group.freeze()
+            except (OSError, TimeoutError) as fault:
+                raise EnvironmentFault(f"a background process cannot be stopped: {fault}.") from fault
+        elif self._channel.ask({"op": "stop"})[0]["stopped"] is None:
+            raise EnvironmentFault("a background process cannot be stopped.")
+
+    def _let_go(self) -> None:
+        if self._group.can_freeze:
+            self._group.thaw()
+            self._alive = self._channel.ask({"op": "count"})[0]["alive"]
+        else:
             self._alive = self._channel.ask({"op": "continue"})[0]["alive"]
 
     def audit(self) -> bool:
@@ -318,17 +396,28 @@ class BubblewrapSandbox:
     def undo(self, changes: Sequence[Entry], before: State) -> int:
         """Put changed paths back to what they were; returns how many.
 
+        Folders that have to be there for it, and other names of the same files, are put back as well. The
+        next ``settle`` reports all of it as changes.
+
         Args:
             changes: what ``settle`` reported for those paths.
-            before: entries from before the action, for those paths that existed.
+            before: ``Delta.before`` of the same window.
         """
-        with self.frozen():
-            now = {e.path: e for e in changes if e.kind != "absent"}
-            make_equal(
-                self._overlay.tree, now, reverse_of(changes, before), self.ground.objects,
-                self.ground.host.uid("world"),
-            )  # fmt: skip
-        return len(changes)
+        wanted = undoing(self.tracker, changes, before)
+        raw = [os.fsdecode(path_bytes(path)) for path in wanted]
+        now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
+        with self.frozen(), _as_fault("a change cannot be undone"):
+            if self.watcher is not None:
+                self.watcher.mute(True)
+            try:
+                make_equal(self.tree, now, wanted, self.ground.objects, self.ground.host.uid("world"))
+            finally:
+                if self.watcher is not None:
+                    self.watcher.mute(False)
+            self._put_back.update(raw)
+            for renew in self.after_undo:
+                renew(raw)
+        return len(wanted)
 
     def prove_reset(self) -> str:
         """Prove that the world is the base and nothing else, and return the fingerprint.
@@ -367,8 +456,6 @@ class BubblewrapSandbox:
 
 def _name_of(base: Base, delta: State) -> str:
     """The name of a state's layer: its fingerprint with content, since layers hold bytes, not meaning."""
-    from seatrial.journal.digest import digest_value  # noqa: PLC0415
-
     return digest_value([base.digest, sorted((e.identity(), e.digest, e.mtime) for e in delta.values())])
 
 
@@ -376,3 +463,15 @@ def _shown(output: bytes, head: int, omitted: int) -> bytes:
     if not omitted:
         return output
     return output[:head] + f"\n[… {omitted} bytes omitted …]\n".encode() + output[head:]
+
+
+@contextlib.contextmanager
+def _as_fault(what: str) -> Iterator[None]:
+    """Turn what the operating system refuses (a full disk, a path too long) into a fault of the environment."""
+    try:
+        yield
+    except (OSError, RecursionError) as fault:
+        remedy = (
+            "Free some space." if getattr(fault, "errno", 0) == errno.ENOSPC else "See `seatrial doctor`."
+        )
+        raise EnvironmentFault(f"{what}: {fault}. {remedy}") from fault

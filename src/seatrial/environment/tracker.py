@@ -121,7 +121,7 @@ class Tracker:
                 paths |= self._below(tree)
             for inode in written.inodes | self._numbers(touched, watcher):
                 paths |= {_raw(text) for text in self._names_of(inode)}
-            if touched.lost and not self._stable:
+            if touched.lost:
                 paths |= self._changed_in_upper()
             return self._refresh(paths)
         finally:
@@ -156,11 +156,12 @@ class Tracker:
                     found.add(path)
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(path)
-        return found | self._known_below(path_text(os.fsencode(folder)))
+        return found | {_raw(text) for text in self.known_below(path_text(os.fsencode(folder)))}
 
-    def _known_below(self, folder: str) -> set[str]:
+    def known_below(self, folder: str) -> set[str]:
+        """Paths (as text) that the state holds below a folder."""
         known = self._names.of(folder) | self.base.below.of(folder)
-        return {_raw(text) for text in known if self.current(text) is not None}
+        return {text for text in known if self.current(text) is not None}
 
     def _is_folder(self, path: str) -> bool:
         """Whether the path and every parent of it is a real folder, not a symlink to one."""
@@ -208,7 +209,7 @@ class Tracker:
         before = self.current(text)
         more: set[str] = set()
         if before is not None and before.kind == "dir" and (seen is None or seen.entry.kind != "dir"):
-            more |= self._known_below(text)
+            more |= {_raw(name) for name in self.known_below(text)}
         self._leave(text, counts)
         if seen is not None and seen.entry.kind != "dir":
             more |= self._group(path, text, seen, counts)
@@ -260,7 +261,7 @@ class Tracker:
         if seen.link_count < 2 and len(group) < 2:
             return set()
         counts[inode] = seen.link_count
-        return {_raw(name) for name in self._names_of(seen.inode) - {text}}
+        return {_raw(name) for name in (self._names_of(inode) | self._names_of(seen.inode)) - {text}}
 
     def _regroup(self, inode: int, count: int) -> None:
         """Give every member of a hard-link group the group's label and the content last seen."""
@@ -313,7 +314,9 @@ class Tracker:
         if text in self._sides:
             return msgspec.structs.replace(entry, logical=SIDE)
         provider = self._providers.get(text)
-        return entry if provider is None else msgspec.structs.replace(entry, logical=provider.digest(self.tree))
+        return (
+            entry if provider is None else msgspec.structs.replace(entry, logical=provider.digest(self.tree))
+        )
 
     def _put(self, text: str, entry: Entry | None) -> None:
         """Record what a path is now, as a difference from the base, in state and fingerprint."""

@@ -7,9 +7,11 @@ command made), and inotify watches per folder (without root; blind for a moment 
 from dataclasses import dataclass, field
 from typing import Protocol
 
-# What happened to a path, as bits of our own.
+# What happened to a path, as bits of our own. Opening a file for writing counts as a write: what is done
+# through a mapping raises no event of its own.
 WROTE, CREATED, REMOVED, ATTRIBUTES, OPENED_FOR_WRITING, READ = 1, 2, 4, 8, 16, 32
 WRITES = WROTE | CREATED | REMOVED | ATTRIBUTES | OPENED_FOR_WRITING
+CONTENT = WROTE | ATTRIBUTES | OPENED_FOR_WRITING
 
 
 @dataclass
@@ -19,8 +21,10 @@ class Touched:
     Attributes:
         paths: path to the bits of what happened to it.
         trees: folders that were moved here or away: all below them may have changed.
-        inodes: handles of inodes whose link count changed without a name (fanotify only).
+        inodes: handles of inodes that were touched without a name, or by one that is theirs no more
+            (fanotify only).
         blind: folders made in this window, in which something may have gone unseen.
+        lost: a file may have been written by a name that is gone (inotify only, which has no ``inodes``).
         overflow: events were lost: only a full scan tells.
     """
 
@@ -28,6 +32,7 @@ class Touched:
     trees: set[str] = field(default_factory=set)
     inodes: set[bytes] = field(default_factory=set)
     blind: set[str] = field(default_factory=set)
+    lost: bool = False
     overflow: bool = False
 
     def note(self, path: str, what: int) -> None:
@@ -37,7 +42,7 @@ class Touched:
     @property
     def empty(self) -> bool:
         """Whether nothing at all was seen."""
-        return not (self.paths or self.trees or self.inodes or self.blind or self.overflow)
+        return not (self.paths or self.trees or self.inodes or self.blind or self.lost or self.overflow)
 
 
 class Watcher(Protocol):
@@ -50,11 +55,15 @@ class Watcher(Protocol):
     def collect(self) -> None:
         """Move what the kernel has queued into memory; never blocks."""
 
-    def take(self) -> Touched:
-        """Collect, then hand over what was seen since the last call."""
+    def take(self, quiet: bool) -> Touched:
+        """Collect, then hand over what was seen since the last call.
+
+        Args:
+            quiet: no process is left that could hold a file open by a name it had.
+        """
 
     def name_inode(self, path: str) -> None:
-        """Report events on this inode under this path, whichever name they came by."""
+        """Report events on the inode that is at this path now under it, whichever name they come by."""
 
     def inode_number(self, handle: bytes) -> int | None:
         """The inode that a handle in ``Touched.inodes`` names, or null when it is gone."""

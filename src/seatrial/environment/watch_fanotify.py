@@ -4,6 +4,7 @@ Events name a folder by its kernel handle. Handles of folders are learned when t
 from the events themselves, so that paths can be told even of folders that are gone by now.
 """
 
+import contextlib
 import os
 import struct
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from seatrial.environment import syscalls
 from seatrial.environment.watch import (
     ATTRIBUTES,
+    CONTENT,
     CREATED,
     OPENED_FOR_WRITING,
     READ,
@@ -60,6 +62,8 @@ class FanotifyWatcher:
         self._places: dict[bytes, tuple[bytes | None, str]] = {}
         self._aliases: dict[bytes, str] = {}
         self._touched = Touched()
+        self._written: dict[str, set[bytes]] = {}
+        self._rebound: set[str] = set()
         try:
             self.descriptor = syscalls.fanotify_init(_FLAGS)
         except OSError:
@@ -96,7 +100,15 @@ class FanotifyWatcher:
                 self._touched.overflow = True
             elif pid != self._own_pid:
                 self._event(mask, self._records(data, at + head, at + length))
+            elif mask & _ONDIR and mask & (_CREATE | _RENAME):
+                self._place(mask, self._records(data, at + head, at + length))
             at += length
+
+    def _place(self, mask: int, records: dict[int, tuple[bytes, str]]) -> None:
+        """Remember where a new or moved folder is."""
+        where = records.get(_NEW_NAME if mask & _RENAME else _DFID_NAME)
+        if where is not None and _FID in records:
+            self._places[records[_FID][0]] = where
 
     @staticmethod
     def _records(data: bytes, at: int, end: int) -> dict[int, tuple[bytes, str]]:
@@ -129,13 +141,28 @@ class FanotifyWatcher:
                 self._touched.inodes.add(target)
             return
         folder, name = named
-        if mask & _CREATE and mask & _ONDIR and target is not None:
-            self._places[target] = (folder, name)
+        if mask & _CREATE and mask & _ONDIR:
+            self._place(mask, records)
         path = self._path(folder, "" if name == "." else name)
         if path is None:
             self._touched.overflow = True
         elif path:
             self._touched.note(path, what)
+            if not mask & _ONDIR:
+                self._follow_names(path, what, target)
+
+    def _follow_names(self, path: str, what: int, target: bytes | None) -> None:
+        """Hand over the inode of what was written by a name that stands for something else by now."""
+        if what & CONTENT and target is not None:
+            if path in self._rebound:
+                self._touched.inodes.add(target)
+            self._written.setdefault(path, set()).add(target)
+        if what & REMOVED:
+            self._rebind(path)
+
+    def _rebind(self, path: str) -> None:
+        self._rebound.add(path)
+        self._touched.inodes |= self._written.pop(path, set())
 
     def _renamed(self, records: dict[int, tuple[bytes, str]], target: bytes | None, is_folder: bool) -> None:
         for kind, what in ((_OLD_NAME, REMOVED), (_NEW_NAME, CREATED)):
@@ -148,8 +175,12 @@ class FanotifyWatcher:
             self._touched.note(path, what)
             if is_folder:
                 self._touched.trees.add(path)
-        if is_folder and target is not None and _NEW_NAME in records:
-            self._places[target] = records[_NEW_NAME]
+            else:
+                self._rebind(path)
+                if target is not None:
+                    self._written.setdefault(path, set()).add(target)
+        if is_folder:
+            self._place(_RENAME, records)
         if target in self._aliases:
             self._touched.note(self._aliases[target], ATTRIBUTES)
 
@@ -166,10 +197,13 @@ class FanotifyWatcher:
                 parts.append(own)
         return "/".join(reversed(parts))
 
-    def take(self) -> Touched:
+    def take(self, quiet: bool) -> Touched:
         """See ``Watcher.take``."""
         self.collect()
         touched, self._touched = self._touched, Touched()
+        self._written.clear()
+        if quiet:
+            self._rebound.clear()
         return touched
 
     def inode_number(self, handle: bytes) -> int | None:
@@ -189,10 +223,8 @@ class FanotifyWatcher:
 
     def name_inode(self, path: str) -> None:
         """See ``Watcher.name_inode``."""
-        try:
+        with contextlib.suppress(OSError):
             self._aliases[syscalls.file_handle(self._mount, path)] = path
-        except OSError:
-            return
 
     def close(self) -> None:
         """See ``Watcher.close``."""

@@ -1,7 +1,8 @@
 """inotify watches, one per folder: what there is without root.
 
-A folder made by the running command is watched only once its event was read; whatever happened in it before
-is found by looking, but something made and removed again in that moment is not: the folder is named ``blind``.
+A folder made by the running command is watched only once its event was read; whatever happened in it
+before is found by looking, but something made and removed again in that moment is not: the folder is named
+``blind``.
 """
 
 import errno
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 from seatrial.environment import syscalls
 from seatrial.environment.watch import (
     ATTRIBUTES,
+    CONTENT,
     CREATED,
     OPENED_FOR_WRITING,
     READ,
@@ -55,6 +57,8 @@ class InotifyWatcher:
         self._numbers: dict[str, int] = {}
         self._touched = Touched()
         self._muted = False
+        self._written: set[str] = set()
+        self._rebound: set[str] = set()
         self.descriptor = syscalls.inotify_init()
         try:
             for folder in folders:
@@ -107,17 +111,31 @@ class InotifyWatcher:
                 what |= meaning
         if path and what:
             self._touched.note(path, what)
+        if not is_folder:
+            self._follow_names(path, what, moved_here=bool(mask & _MOVED_TO), removed=bool(mask & _DELETE))
         if is_folder and mask & (_CREATE | _MOVED_TO):
             self._follow(path, moved=bool(mask & _MOVED_TO))
         if is_folder and mask & _MOVED_FROM:
             self._touched.trees.add(path)
             self._forget(path)
 
+    def _follow_names(self, path: str, what: int, moved_here: bool, removed: bool) -> None:
+        """Notice writes by a name that stands for nothing, or something else, by now."""
+        if what & CONTENT:
+            self._touched.lost |= path in self._rebound
+            self._written.add(path)
+        if moved_here or removed:
+            self._touched.lost |= path in self._written
+            self._rebound.add(path)
+        if moved_here:
+            self._written.add(path)
+
     def _follow(self, folder: str, moved: bool) -> None:
         """Start to watch a folder that appeared, with all below it."""
         self._touched.trees.add(folder)
         if not moved:
             self._touched.blind.add(folder)
+            self._touched.lost = True
         pending = [folder]
         while pending:
             at = pending.pop()
@@ -136,10 +154,13 @@ class InotifyWatcher:
                 del self._folders[number]
                 self._numbers.pop(path, None)
 
-    def take(self) -> Touched:
+    def take(self, quiet: bool) -> Touched:
         """See ``Watcher.take``."""
         self.collect()
         touched, self._touched = self._touched, Touched()
+        self._written.clear()
+        if quiet:
+            self._rebound.clear()
         return touched
 
     def mute(self, muted: bool) -> None:

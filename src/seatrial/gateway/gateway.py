@@ -72,7 +72,7 @@ class _Window:
     result: Result | None = None
     delta: Delta | None = None
     notes: dict[str, Any] = field(default_factory=dict)
-    recovery_us: int | None = None
+    recovery_us: int = 0
     undone: int = 0
     windows: list[str] = field(default_factory=list)
 
@@ -153,14 +153,17 @@ class Gateway:
         if not self._sandbox.alive:
             return
         delta = self._sandbox.settle()
-        self._violations(self._policy.effects(delta), "background")
-        if delta.fingerprint != self._post or delta.changes:
+        findings = self._policy.effects(delta)
+        self._violations(findings, "background")
+        windows = _unwatched(findings)
+        if delta.fingerprint != self._post or delta.changes or windows:
             entries, name = self._fit(delta.changes)
             self._journal.append(
                 EffectRecorded(
-                    actor="background", pre=self._post, post=delta.fingerprint, changes=entries, changes_object=name
+                    actor="background", pre=self._post, post=delta.fingerprint, changes=entries,
+                    changes_object=name, windows=windows,
                 )
-            )
+            )  # fmt: skip
             self._post = delta.fingerprint
 
     def _decide_and_execute(self, tool: str, arguments: dict[str, Any]) -> _Window:
@@ -246,7 +249,7 @@ class Gateway:
         findings = self._policy.effects(delta)
         prevented = [f for f in findings if f.constraint.mode == "prevent" and f.what != "read"]
         self._violations([f for f in findings if f not in prevented], "agent")
-        window.windows = sorted({f.constraint.id for f in findings if not f.certain})
+        window.windows = _unwatched(findings)
         if prevented:
             self._put_back(window, delta, prevented)
 
@@ -261,13 +264,9 @@ class Gateway:
         )
         if changed:
             window.undone = self._sandbox.undo(changed, delta.before)
-            again = self._sandbox.settle()
-            left = {e.path: e for e in (*delta.changes, *again.changes)}
-            for path in paths:
-                left.pop(path, None)
-            window.delta = replace(
-                delta, changes=[left[p] for p in sorted(left)], fingerprint=again.fingerprint
-            )
+            self._policy.put_back([e.path for e in changed])
+            kept = [e for e in delta.changes if e not in changed]
+            window.delta = replace(delta, changes=kept, fingerprint=self._sandbox.tracker.fingerprint())
         window.outcome = "denied"
         window.text += f"\n[not allowed, put back: {', '.join(sorted(p for p in paths if p))}]"
         window.recovery_us = (time.monotonic_ns() - begun) // 1000
@@ -296,6 +295,7 @@ class Gateway:
                 cost=Cost(
                     model_us=thought,
                     queue_us=0,
+                    approval_us=0,
                     tool_us=tool_us,
                     recovery_us=window.recovery_us,
                     overhead_us=max(0, spent - tool_us),
@@ -367,6 +367,11 @@ class Gateway:
             if self.stop_reason is None:
                 self.stop_reason = "environment_fault"
         return self._post
+
+
+def _unwatched(findings: list[Finding]) -> list[str]:
+    """Constraints for which the window was not clean and not certainly broken: unknown."""
+    return sorted({f.constraint.id for f in findings if not f.certain})
 
 
 def state_path(path: str) -> str:

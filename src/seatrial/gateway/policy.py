@@ -7,6 +7,7 @@ from typing import Any
 from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta
 from seatrial.spec.conditions import Condition, compile_condition
+from seatrial.journal.entries import State
 from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.task import Constraint, Task
 
@@ -44,6 +45,11 @@ class Policy:
         if self._guard is None:
             return []
         return [self._finding(sighting) for sighting in self._guard.inspect(delta)]
+
+    def put_back(self, paths: list[str]) -> None:
+        """Say that the harness itself restored these paths: they lie on new inodes now."""
+        if self._guard is not None:
+            self._guard.relearn(paths)
 
     def _finding(self, sighting: Sighting) -> Finding:
         constraint = self._constraints[sighting.constraint]
@@ -93,11 +99,11 @@ def _rules(constraint: Constraint) -> list[Rule]:
     return rules
 
 
-def masked_paths(task: Task) -> list[str]:
-    """Patterns of reads that are prevented: those paths are hidden from the start."""
-    return [
-        pattern
-        for constraint in task.constraint
-        if constraint.mode == "prevent"
-        for pattern in constraint.forbid.read
-    ]
+def masked_paths(task: Task, state: State) -> list[str]:
+    """Paths whose reading is prevented: they are hidden from the start, folders with all below them."""
+    hidden = _any_match([p for c in task.constraint if c.mode == "prevent" for p in c.forbid.read])
+    found: list[str] = []
+    for path in sorted(state):
+        if hidden(path) and not any(path.startswith(f"{above}/") for above in found):
+            found.append(path)
+    return found

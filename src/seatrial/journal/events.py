@@ -128,12 +128,16 @@ class ActionFinished(Line, tag="action.finished", kw_only=True):
 
 
 class EffectRecorded(Line, tag="effect.recorded", kw_only=True):
-    """The state moved between actions (``actor`` is ``background``), or was put back by the harness."""
+    """The state moved between actions (``actor`` is ``background``), or was put back by the harness.
+
+    ``windows`` lists constraints that could not be watched meanwhile.
+    """
 
     pre: str
     post: str
     changes: list[Entry] = []
     changes_object: str | None = None
+    windows: list[str] = []
     note: str = ""
 
 

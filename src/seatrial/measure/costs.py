@@ -1,7 +1,7 @@
 """What the trial spent, in raw units; a sum is null when one of its parts was not metered (C5, C14)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -41,8 +41,11 @@ def count_costs(events: Sequence[Event]) -> Costs:
     outcomes = Counter(event.outcome for event in finished)
     lost = len(never_finished(events))
     talk = {event.step for event in asked if event.tool in TALK}
-    # A denied request and the gateway's own tools run nothing, so a part they lack was not spent.
-    ran = [event.cost for event in finished if event.outcome != "denied" and event.step not in talk]
+    idle = [event.step in talk or ran_nothing(event) for event in finished]
+
+    def spent(part: str) -> int | None:
+        return metered([getattr(event.cost, part) for event in finished], idle, lost)
+
     return Costs(
         actions=len(asked),
         shell_actions=sum(event.tool == "shell" for event in asked),
@@ -53,17 +56,22 @@ def count_costs(events: Sequence[Event]) -> Costs:
         malformed_actions=sum(bool(event.notes.get("malformed")) for event in finished),
         semantic_units=None if lost else sum(event.cost.units for event in finished),
         elapsed_us=max((event.elapsed for event in events), default=0),
-        model_us=metered((event.cost.model_us for event in finished), lost),
-        queue_us=metered((cost.queue_us for cost in ran), lost),
-        tool_us=metered((cost.tool_us for cost in ran), lost),
-        approval_us=metered((cost.approval_us for cost in ran), lost),
-        recovery_us=metered((cost.recovery_us for cost in ran), lost),
-        cpu_us=metered((cost.cpu_us for cost in ran), lost),
+        model_us=spent("model_us"),
+        queue_us=spent("queue_us"),
+        tool_us=spent("tool_us"),
+        approval_us=spent("approval_us"),
+        recovery_us=spent("recovery_us"),
+        cpu_us=spent("cpu_us"),
     )
 
 
-def metered(parts: Iterable[int | None], lost: int) -> int | None:
-    """Sum of the parts; null when one is null or an action's cost was lost with it."""
-    values = list(parts)
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) and not lost else None
+def ran_nothing(event: ActionFinished) -> bool:
+    """Whether the request was turned away: a part of the cost it lacks was then not spent."""
+    return event.outcome == "denied" or bool(event.notes.get("malformed"))
+
+
+def metered(parts: Sequence[int | None], idle: Sequence[bool], lost: int) -> int | None:
+    """Sum of one part of the cost; null when an action that ran lacks it or an action's cost was lost."""
+    if lost or any(part is None and not nothing for part, nothing in zip(parts, idle, strict=True)):
+        return None
+    return sum(part or 0 for part in parts)

@@ -85,6 +85,22 @@ def measure_trial(
     )
 
 
+def unstarted(task: Task, planned: TrialPlanned, attempt: int, experiment_id: str) -> TrialRecord:
+    """The row of an attempt that could not even begin a journal: infrastructure, all else unknown."""
+    return TrialRecord(
+        experiment=experiment_id,
+        trial=planned.trial,
+        attempt=attempt,
+        task=task.id,
+        task_version=task.version,
+        family=task.family,
+        system=planned.system,
+        arm=planned.arm,
+        seed=planned.seed,
+        terminal_class="infrastructure",
+    )
+
+
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """Names are the TrialRecord's columns; null is unknown."""
 

@@ -13,8 +13,9 @@ from seatrial.errors import JournalError
 from seatrial.journal.events import ActionFinished, ConstraintViolated, TrialStarted
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.measure.outcome import INFRASTRUCTURE
 from seatrial.measure.progress import progress_curve
-from seatrial.measure.trial import measure_trial
+from seatrial.measure.trial import measure_trial, unstarted
 from seatrial.records.trial import TrialRecord
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
@@ -134,18 +135,23 @@ def read_attempt(
     """Read one ended attempt and measure it."""
     journal = read_ended_journal(run, line)
     verdicts = read_verdicts(run, line)
-    record = measure_trial(
-        task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id
+    begun = bool(journal.events)
+    record = (
+        measure_trial(
+            task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id
+        )
+        if begun
+        else unstarted(task, planned, line.attempt, manifest.experiment_id)
     )
     # A run without a sandbox says so once for all of its trials.
     if record.sandboxed is None:
         record.sandboxed = not manifest.unsafe
-    started = journal.events[0]
+    started = journal.events[0] if begun else None
     return AttemptEvidence(
         planned=planned,
         record=record,
         verdicts=verdicts,
-        progress=progress_curve(task, journal.events, verdicts),
+        progress=progress_curve(task, journal.events, verdicts) if begun else [],
         violations=[event for event in journal.events if isinstance(event, ConstraintViolated)],
         note=line.note,
         reset_proved=isinstance(started, TrialStarted) and started.reset_proved,
@@ -156,8 +162,11 @@ def read_attempt(
 
 
 def read_ended_journal(run: RunFolder, line: IndexLine) -> Journal:
-    """The journal of an ended attempt, checked against the index."""
-    return read_journal(run.journal_path(line.trial, line.attempt), line.digest)
+    """The journal of an ended attempt, checked against the index; empty when it could not even begin one."""
+    path = run.journal_path(line.trial, line.attempt)
+    if not line.digest and not path.exists():
+        return Journal(path=path, events=[])
+    return read_journal(path, line.digest)
 
 
 def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
@@ -171,7 +180,7 @@ def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
     try:
         return msgspec.json.decode(path.read_bytes(), type=TrialVerdicts)
     except FileNotFoundError:
-        if line.infrastructure:
+        if line.infrastructure or line.stop_reason in INFRASTRUCTURE:
             return TrialVerdicts(trial=line.trial, attempt=line.attempt, every_step=False, rows=[], final={})
         raise JournalError(
             f"{run.folder}: trial {line.trial}, attempt {line.attempt} has no verdicts yet. {remedy}"

@@ -74,6 +74,8 @@ def start_worker(run: RunFolder, job: TrialJob) -> TrialDone:
     )
     if process.returncode == 0:
         return msgspec.json.decode(process.stdout, type=TrialDone)
+    run.attempt_folder(job.trial, job.attempt).mkdir(parents=True, exist_ok=True)
+    (run.attempt_folder(job.trial, job.attempt) / "harness.log").write_bytes(process.stderr)
     said = process.stderr.decode(errors="replace").strip().splitlines()
     note = said[-1] if said else f"the trial's process ended with status {process.returncode}"
     reason = "killed" if process.returncode < 0 else "harness_fault"
@@ -86,7 +88,6 @@ def start_worker(run: RunFolder, job: TrialJob) -> TrialDone:
 
 def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str) -> None:
     """Index an attempt whose own process could not."""
-    run.attempt_folder(job.trial, job.attempt).mkdir(parents=True, exist_ok=True)
     path = run.journal_path(job.trial, job.attempt)
     digest = read_journal(path).digest if path.exists() else ""
     run.add_to_index(

@@ -5,7 +5,8 @@ from seatrial.journal.events import TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
 from seatrial.records.verdicts import TrialVerdicts
-from seatrial.verify.engine import Judge, write_verdicts
+from seatrial.verify.engine import Judge
+from seatrial.verify.table import write_verdicts
 
 DEFAULT_FINAL_VERDICTS = 3
 
@@ -21,10 +22,11 @@ def judge_attempt(run: RunFolder, host: Host, trial: str, attempt: int) -> Trial
     journal = read_journal(run.journal_path(trial, attempt), ended.digest if ended else None)
     manifest = run.manifest()
     planned = next(p for p in manifest.plan if p.trial == trial)
-    if not journal.events or not isinstance(journal.events[0], TrialStarted):
+    first = journal.events[0] if journal.events else None
+    if not isinstance(first, TrialStarted) or not first.base:
         return None
     fresh = int(manifest.experiment.get("final_verdicts", DEFAULT_FINAL_VERDICTS))
-    judge = Judge(host, str(run.folder / "scratch"), run, manifest.task(planned.task), fresh)
-    verdicts = judge.judge_trial(journal)
+    with Judge(host, str(run.folder / "scratch"), run, manifest.task(planned.task), fresh) as judge:
+        verdicts = judge.judge_trial(journal)
     write_verdicts(run, verdicts)
     return verdicts

@@ -23,6 +23,7 @@ from seatrial.journal.writer import JournalWriter
 from seatrial.spec.task import Task
 from seatrial.trial.ground import describe_base, frozen_task, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob
+
 from seatrial.trial.online import online_judge
 from seatrial.trial.systems import agent_program
 
@@ -77,10 +78,11 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
     gateway: Gateway | None = None
     try:
         ground = prepare_ground(trial.run, trial.task, trial.host)
-        with _world(ground, trial.spec) as sandbox:
+        with contextlib.ExitStack() as opened:
+            sandbox = opened.enter_context(_world(ground, trial.spec))
             fingerprint = sandbox.prove_reset()
             journal.append(_started(trial, ground, sandbox, fingerprint))
-            gateway = _gateway(trial, sandbox, journal, meter)
+            gateway = _gateway(trial, sandbox, journal, meter, opened)
             reason, note = _converse(trial, gateway, journal, meter)
             return _end(trial, gateway, sandbox, journal, reason, note)
     except SeatrialError as fault:
@@ -90,7 +92,7 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
 
 @contextlib.contextmanager
 def _world(ground: Ground, spec: Task) -> Iterator[BubblewrapSandbox]:
-    sandbox = BubblewrapSandbox(ground, masked=masked_paths(spec))
+    sandbox = BubblewrapSandbox(ground, masked=masked_paths(spec, ground.base.state))
     try:
         yield sandbox
     finally:
@@ -118,12 +120,23 @@ def _started(trial: _Trial, ground: Ground, sandbox: BubblewrapSandbox, fingerpr
     )  # fmt: skip
 
 
-def _gateway(trial: _Trial, sandbox: BubblewrapSandbox, journal: JournalWriter, meter: Meter) -> Gateway:
+def _never_ready(trial: _Trial) -> TrialStarted:
+    """The first line of an attempt that got no clean world: no base, no fingerprint, nothing proven."""
+    planned = trial.planned
+    return TrialStarted(
+        trial=planned.trial, attempt=trial.job.attempt, task=planned.task, system=planned.system,
+        arm=planned.arm, seed=planned.seed, base="", fingerprint="", reset_proved=False,
+    )  # fmt: skip
+
+
+def _gateway(
+    trial: _Trial, sandbox: BubblewrapSandbox, journal: JournalWriter, meter: Meter, opened: contextlib.ExitStack
+) -> Gateway:
     experiment, budget = trial.manifest.experiment, trial.spec.budget
     tools = offered(bool(experiment.get("belief")), bool(budget.human_requests))
     offer = Offer({tool.name: tool for tool in tools}, _kill_point(trial.job))
     if experiment.get("stop") == "first_success":
-        offer.judge = online_judge(trial.run, trial.task, trial.host)
+        offer.judge = opened.enter_context(online_judge(trial.run, trial.task, trial.host))
     return Gateway(sandbox, journal, trial.run.objects, Policy(trial.spec, sandbox), meter, offer)
 
 
@@ -223,6 +236,8 @@ def _faulted(
     trial: _Trial, gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
 ) -> TrialDone:
     """The world or the harness broke: say so in the journal and end."""
+    if journal.seq == 0:
+        journal.append(_never_ready(trial))
     journal.append(HarnessFaulted(where=reason, problem=problem))
     journal.append(TrialEnded(stop_reason=reason, fingerprint=""))
     step = gateway.step if gateway else 0

@@ -1,6 +1,7 @@
 """Judging while the trial runs, for experiments that stop at the first success."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from seatrial.environment.host import Host
 from seatrial.journal.entries import State
@@ -11,17 +12,19 @@ from seatrial.verify.engine import Judge
 Judgement = tuple[str, str, str]
 
 
+@contextmanager
 def online_judge(
     run: RunFolder, task: TaskFrozen, host: Host
-) -> Callable[[State], tuple[list[Judgement], bool]]:
+) -> Iterator[Callable[[State], tuple[list[Judgement], bool]]]:
     """A judge of the state as it is: its verdicts, and whether every required subgoal is credited."""
-    judge = Judge(host, str(run.folder / "scratch"), run, task)
-    spec = judge.task
+    with Judge(host, str(run.folder / "scratch"), run, task) as judge:
+        spec = judge.task
+        subgoals = spec.subgoals_for(1)
 
-    def verdicts(state: State) -> tuple[list[Judgement], bool]:
-        rows = [judge.judge(state, subgoal) for subgoal in spec.subgoals_for(1)]
-        passed = credited(spec, {row.subgoal for row in rows if row.verdict == "pass"}, 1)
-        success = all(s.id in passed for s in spec.subgoals_for(1) if s.required)
-        return [(row.subgoal, row.verdict, row.reads) for row in rows], success
+        def verdicts(state: State) -> tuple[list[Judgement], bool]:
+            rows = [judge.judge(state, subgoal.id) for subgoal in subgoals]
+            passed = credited(spec, {row.subgoal for row in rows if row.verdict == "pass"}, 1)
+            success = all(s.id in passed for s in subgoals if s.required)
+            return [(row.subgoal, row.verdict, row.reads) for row in rows], success
 
-    return verdicts
+        yield verdicts

@@ -35,10 +35,15 @@ def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: 
 
 
 def _steps(run: RunFolder, task: TaskFrozen, script: str) -> list[dict[str, Any]]:
-    """A script's steps as plain data, nulls left out."""
+    """A script's steps as plain data."""
     plain = tomllib.loads(run.objects.get(task.files[script][0]).decode())
-    loaded = msgspec.convert(plain, Script)
     return [
-        {name: value for name, value in msgspec.to_builtins(step).items() if value is not None}
-        for step in loaded.step
+        {
+            "tool": step.tool,
+            "arguments": step.call(),
+            "when_shown": step.when_shown,
+            "patience": step.patience,
+            "belief": step.belief,
+        }
+        for step in msgspec.convert(plain, Script).step
     ]

@@ -38,7 +38,9 @@ class Reads:
         self.databases = [pattern.literal for pattern in bases if pattern.literal is not None]
         self._owner = {path + end: path for path in self.databases for end in ("", *DATABASE_COMPANIONS)}
         named = {path.partition("/")[0] for path in self.databases}
-        self.roots = tuple(root for root in ROOTS if root == "workspace" or root in named or self._names(root))
+        self.roots = tuple(
+            root for root in ROOTS if root == "workspace" or root in named or self._names(root)
+        )
 
     def _names(self, root: str) -> bool:
         return self.whole or any(p.matches(root) or p.could_match_below(root) for p in self._files)
@@ -113,7 +115,7 @@ class Seen:
             if self._matched.get(name):
                 continue
             shown = _as_bytes(entry)
-            if meaning is not None:
+            if meaning is not None and main is not None:
                 shown = msgspec.structs.replace(main, logical=meaning) if name == path else None
             self._print.set(name, shown)
 

@@ -17,6 +17,7 @@ from seatrial.journal.objects import ObjectStore
 
 # 2001-09-09: late enough for zip files, the same for everything.
 TIME_NS = 10**18
+_ATTRIBUTES = " (attributes)"
 _REASONS = {"fifo": "is a FIFO", "socket": "is a socket"}
 
 
@@ -40,6 +41,7 @@ class View:
         self._made: State = {}
         self._folders: set[str] = set(ROOTS)
         self._held: Counter[str] = Counter()
+        self._stirred: set[str] = set()
         folder.mkdir(parents=True)
         folder.chmod(0o755)
         for root in ROOTS:
@@ -61,11 +63,11 @@ class View:
         moved |= self._link_mates(moved, entries)
         for path in sorted(moved, reverse=True):
             self._take_away(path, entries.get(path))
-        stirred = {path.rpartition("/")[0] for path in moved}
         for path in sorted(moved & entries.keys()):
             self._add(entries[path], entries)
-        for path in sorted(stirred & self._folders, reverse=True):
-            self._set_time(path)
+        for path in self._stirred & self._folders:
+            os.utime(self._at(path), ns=(TIME_NS, TIME_NS))
+        self._stirred.clear()
 
     def _link_mates(self, moved: set[str], entries: State) -> set[str]:
         """Every member of a hard-link group that gains, loses or changes one is made anew."""
@@ -78,6 +80,7 @@ class View:
     # -- taking away ----------------------------------------------------------------------------------
     def _take_away(self, path: str, wanted: Entry | None) -> None:
         self.left_out.pop(path, None)
+        self.left_out.pop(path + _ATTRIBUTES, None)
         made = self._made.pop(path, None)
         if made is None:
             return
@@ -99,6 +102,7 @@ class View:
     def _release(self, path: str) -> None:
         """A parent that only stood for its children goes with the last of them."""
         parent = path.rpartition("/")[0]
+        self._stirred.add(parent)
         self._held[parent] -= 1
         if not self._held[parent]:
             del self._held[parent]
@@ -127,13 +131,22 @@ class View:
             self._write(entry)
         self._made[path] = entry
         if not known:
-            self._held[path.rpartition("/")[0]] += 1
+            self._hold(path)
         self._dress(entry)
+
+    def _hold(self, path: str) -> None:
+        parent = path.rpartition("/")[0]
+        self._stirred.add(parent)
+        self._held[parent] += 1
 
     def _refusal(self, entry: Entry) -> str | None:
         """Why an entry must not be in the view; null when it may."""
         root, _, rest = entry.path.partition("/")
-        if root not in ROOTS or any(part in ("", ".", "..") for part in rest.split("/") if rest) or "\0" in rest:
+        if (
+            root not in ROOTS
+            or any(part in ("", ".", "..") for part in rest.split("/") if rest)
+            or "\0" in rest
+        ):
             raise JournalError(f"{entry.path!r}: is no path of the state. The journal was damaged.")
         if entry.kind == "link" and not leads_inside(entry, self._roots):
             return "is a link that leads out of the view"
@@ -148,7 +161,7 @@ class View:
         self._need_parent(parent, entries)
         os.mkdir(self._at(parent), 0o700)
         self._folders.add(parent)
-        self._held[parent.rpartition("/")[0]] += 1
+        self._hold(parent)
         self._plain_folder(parent)
 
     def _write(self, entry: Entry) -> None:
@@ -166,30 +179,30 @@ class View:
         path = self._at(entry.path)
         os.lchown(path, self._uid, self._uid)
         if entry.kind != "link":
-            self._set_attributes(entry, path)
+            self._set_attributes(entry.path, entry.xattrs)
             os.chmod(path, entry.mode | (0o500 if entry.kind == "dir" else 0o400))
         os.utime(path, ns=(TIME_NS, TIME_NS), follow_symlinks=False)
 
-    def _set_attributes(self, entry: Entry, path: bytes) -> None:
+    def _set_attributes(self, path: str, attributes: dict[str, str]) -> None:
+        at = self._at(path)
         # An overlay on this view would take attributes of its own name for orders.
-        wanted = {n: v for n, v in entry.xattrs.items() if n.startswith("user.") and ".overlay." not in n}
+        wanted = {n: v for n, v in attributes.items() if n.startswith("user.") and ".overlay." not in n}
         try:
-            for name in set(os.listxattr(path)) - set(wanted):
+            for name in set(os.listxattr(at)) - set(wanted):
                 if name.startswith("user."):
-                    os.removexattr(path, name)
+                    os.removexattr(at, name)
             for name, value in wanted.items():
-                os.setxattr(path, name, bytes.fromhex(value))
+                os.setxattr(at, name, bytes.fromhex(value))
         except OSError as fault:
-            self.left_out[f"{entry.path} (attributes)"] = f"cannot be set here: {fault.strerror}"
+            self.left_out[path + _ATTRIBUTES] = f"cannot be set here: {fault.strerror}"
 
     def _plain_folder(self, path: str) -> None:
+        """Make a folder look like one that nobody described."""
         at = self._at(path)
         os.lchown(at, self._uid, self._uid)
         os.chmod(at, 0o755)
-        self._set_time(path)
-
-    def _set_time(self, path: str) -> None:
-        os.utime(self._at(path), ns=(TIME_NS, TIME_NS))
+        self._set_attributes(path, {})
+        os.utime(at, ns=(TIME_NS, TIME_NS))
 
     def _at(self, path: str) -> bytes:
         return self._base + path_bytes(path)
@@ -198,8 +211,8 @@ class View:
 def leads_inside(link: Entry, roots: Sequence[str]) -> bool:
     """Whether a link, followed by the kernel, ends in one of the roots or nowhere.
 
-    ``..`` is taken only before the first name: after a name it is resolved from wherever that name leads, which
-    may be another link.
+    ``..`` is taken only before the first name: after a name it is resolved from wherever that name leads,
+    which may be another link.
     """
     root, _, rest = link.path.partition("/")
     raw = path_bytes(link.target or "")

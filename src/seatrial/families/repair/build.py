@@ -86,14 +86,20 @@ def build_instance(package: Package, seed: int, archive: Path) -> Instance:
             cases = {"kind": "cases", "names": package.names, "cases": target.cases(Draws(seed, target.name))}
             expected, dropped = steady(cases, view)
             if dropped:
-                raise SpecError(target.file, target.name, f"{dropped} hidden inputs have no steady answer", "Drop them")
+                raise SpecError(
+                    target.file, target.name, f"{dropped} hidden inputs have no steady answer", "Drop them"
+                )
             stage = stage_payload(pipeline, index, products)
             return Proof(cases, expected, stage, steady(stage, view)[0])
 
         picked = pick_faults(package.targets, pristine, prove, view, Draws(seed, "faults"))
         tests, dropped = suite_jobs(package, pristine, view)
         stages = [
-            Job(f"rerun-{index + 1}", payload := stage_payload(pipeline, index, hidden), steady(payload, view)[0])
+            Job(
+                f"rerun-{index + 1}",
+                payload := stage_payload(pipeline, index, hidden),
+                steady(payload, view)[0],
+            )
             for index in range(len(pipeline.stages))
         ]
     focused = tuple(Job(f"repair-{'abc'[i]}", p.cases, p.cases_expected) for i, (_, p) in enumerate(picked))
@@ -114,7 +120,11 @@ def suite_jobs(package: Package, pristine: Mapping[str, str], view: Path) -> tup
     jobs, unsteady = [], 0
     for path in sorted(pristine):
         stem = Path(path).stem
-        if not path.startswith(f"{package.tests}/") or not stem.startswith("test_") or stem in package.untested:
+        if (
+            not path.startswith(f"{package.tests}/")
+            or not stem.startswith("test_")
+            or stem in package.untested
+        ):
             continue
         skip = [key.partition("::")[2] for key in package.untested if key.startswith(f"{stem}::")]
         program = observation_program(pristine[path], stem in package.own_raises)
@@ -130,4 +140,6 @@ def refuse_unrunnable(path: str, expected: Expected) -> None:
     """A test that breaks on the pristine package shows nothing; it must be left out by name."""
     for test, seen in expected.items():
         if any(each is not None and each.startswith('["escaped"') for each in seen):
-            raise SpecError(path, test, "does not run as an observation program", "Name it in `untested`, with a reason")
+            raise SpecError(
+                path, test, "does not run as an observation program", "Name it in `untested`, with a reason"
+            )

@@ -11,11 +11,13 @@ from tempfile import TemporaryDirectory
 from seatrial.errors import SpecError
 from seatrial.families.repair.rehearse import commands, play, verdicts
 
-TELLING = re.compile(r"\b(benchmark|verifier|subgoal|seatrial|mutat\w+|step budget|hidden tests?)\b", re.IGNORECASE)
+TELLING = re.compile(
+    r"\b(benchmark|verifier|subgoal|seatrial|mutat\w+|step budget|hidden tests?)\b", re.IGNORECASE
+)
 SHORTEST_SECRET = 12
 REPAIRS = ("repair-a", "repair-b", "repair-c")
 
-# Which subgoals a script must pass; all others must fail. Products of an unrepaired package are wrong or absent.
+# Which subgoals a script must pass; it must fail all others.
 PASSES: dict[str, Callable[[str], bool]] = {
     "reference": lambda subgoal: True,
     "equivalent": lambda subgoal: True,
@@ -38,14 +40,18 @@ def check_instance(folder: Path) -> None:
         require(folder, "the untouched workspace", found, lambda subgoal: False)
         for name, passes in PASSES.items():
             found = outcome(folder, folder / "solutions" / f"{name}.toml", path)
-            # A wrong repair may leave a product right by luck of the data; it cannot count without the repair.
+            # A product may be right by luck of the data; without the repair it does not count.
             lucky = {"stage-2", "stage-3"} if name == "wrong" else set()
-            require(folder, f"solutions/{name}.toml", {k: v for k, v in found.items() if k not in lucky}, passes)
+            require(
+                folder, f"solutions/{name}.toml", {k: v for k, v in found.items() if k not in lucky}, passes
+            )
         for index in range(len(REPAIRS)):
             check_single(folder, index, path)
     problems = leaks(folder)
     if problems:
-        raise SpecError(str(folder), "", f"shows the agent what it must not see: {problems[0]}", "Correct the generator")
+        raise SpecError(
+            str(folder), "", f"shows the agent what it must not see: {problems[0]}", "Correct the generator"
+        )
 
 
 def outcome(folder: Path, script: Path | None, path: str) -> dict[str, bool]:
@@ -55,7 +61,10 @@ def outcome(folder: Path, script: Path | None, path: str) -> dict[str, bool]:
         shutil.copytree(folder / "environment", workspace)
         if script is not None:
             play(script, workspace, path)
-        return {subgoal: record["verdict"] == "pass" for subgoal, record in verdicts(folder, workspace, path).items()}
+        return {
+            subgoal: record["verdict"] == "pass"
+            for subgoal, record in verdicts(folder, workspace, path).items()
+        }
 
 
 def check_single(folder: Path, index: int, path: str) -> None:
@@ -69,16 +78,22 @@ def check_single(folder: Path, index: int, path: str) -> None:
             target = workspace / edit["path"]
             text = target.read_text(encoding="utf-8")
             target.write_text(text.replace(edit["old"], edit["new"]), encoding="utf-8")
-        found = {key: record["verdict"] == "pass" for key, record in verdicts(folder, workspace, path).items()}
-    repairs = {key: passed for key, passed in found.items() if key in REPAIRS}
-    require(folder, f"fault {index + 1} alone", repairs, lambda subgoal: subgoal != REPAIRS[index])
+        found = {
+            key: each["verdict"] == "pass"
+            for key, each in verdicts(folder, workspace, path, "repair-").items()
+        }
+    require(folder, f"fault {index + 1} alone", found, lambda subgoal: subgoal != REPAIRS[index])
 
 
 def require(folder: Path, what: str, found: dict[str, bool], passes: Callable[[str], bool]) -> None:
     """Refuses verdicts other than the declared ones."""
-    wrong = [f"{key} {'passes' if passed else 'fails'}" for key, passed in found.items() if passed != passes(key)]
+    wrong = [
+        f"{key} {'passes' if passed else 'fails'}" for key, passed in found.items() if passed != passes(key)
+    ]
     if wrong:
-        raise SpecError(str(folder), what, f"gets other verdicts than it must: {', '.join(wrong)}", "Try another seed")
+        raise SpecError(
+            str(folder), what, f"gets other verdicts than it must: {', '.join(wrong)}", "Try another seed"
+        )
 
 
 def leaks(folder: Path) -> list[str]:
@@ -92,7 +107,9 @@ def leaks(folder: Path) -> list[str]:
     found = [f"{name} says {match.group()!r}" for name in ours if (match := TELLING.search(shown[name]))]
     found += [f"the name {name} tells" for name in shown if TELLING.search(name)]
     everything = "\n".join(shown.values())
-    return found + [f"{secret[:60]!r} stands in the workspace" for secret in secrets_of(folder) if secret in everything]
+    return found + [
+        f"{secret[:60]!r} stands in the workspace" for secret in secrets_of(folder) if secret in everything
+    ]
 
 
 def secrets_of(folder: Path) -> list[str]:

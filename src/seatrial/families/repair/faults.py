@@ -13,7 +13,6 @@ from seatrial.families.repair.judging.judge import differing
 from seatrial.families.repair.mutate import Mutation, mutations
 from seatrial.families.repair.package import Target
 
-
 # The pristine package needs a tenth of one; a fault that loops for ever is of no use.
 SECONDS = 3
 
@@ -82,8 +81,12 @@ def pick_fault(target: Target, source: str, proof: Proof, view: Path, draws: Dra
     candidates = [each for part in target.parts for each in mutations(source, part)]
     chosen = next((each for each in draws.shuffled(candidates) if shown_by(each)[1]), None)
     if chosen is None:
-        raise SpecError(target.file, target.name, "offers no provable fault on these data", "Widen its cases or data")
-    others = sorted((each for each in candidates if each != chosen), key=lambda each: abs(each.start - chosen.start))
+        raise SpecError(
+            target.file, target.name, "offers no provable fault on these data", "Widen its cases or data"
+        )
+    others = sorted(
+        (each for each in candidates if each != chosen), key=lambda each: abs(each.start - chosen.start)
+    )
     wrong = next((each for each in others if shown_by(each)[0]), None)
     return Fault(target, chosen, wrong)
 

@@ -32,19 +32,21 @@ main(sys.argv[1:])
 INSTRUCTION = """\
 # Put the report right
 
-{purpose} The three programs run in this order, each on the product of the one before, from /workspace:
+{purpose}
+They run in this order from /workspace, each on the product of the one before:
 
 {stages}
 
-They lean on the {package} library, whose source is vendored in {code}. Since the last change to that copy the
-products are wrong, and sometimes plainly absurd, although the programs themselves have not been touched and are
-right. At least one function that each program uses no longer does what its documentation says.
+They lean on the {package} library, whose source is vendored in {code}. Since the last change to that copy
+the products are wrong, although the programs themselves have not been touched and are right. At least one
+function that each program uses no longer does what its documentation says.
 
 Please
 
-1. find the faults in the vendored source and repair them there, so that the library again behaves as documented
-   for every input and not only for this one;
-2. run the three programs in order, so that {products} are made anew from the data.
+1. find the faults in the vendored source and repair them there, so that the library again behaves as
+   documented for every input and not only for this one;
+2. run the three programs in order, so that {products}
+   are made anew from the data.
 
 Leave the files in data/, {licence} and the library's own tests in {tests}/ as they are: they must not be
 changed, not even for a moment. There is no network here and no test runner, only Python's standard library.
@@ -63,13 +65,18 @@ def task_files(instance: Instance) -> Files:
 
     for path, text in instance.workspace().items():
         add(f"environment/{path}", text)
-    for name, make in {"reference": reference, "equivalent": equivalent, "wrong": wrong, "cheating": cheating}.items():
+    for name, make in {
+        "reference": reference,
+        "equivalent": equivalent,
+        "wrong": wrong,
+        "cheating": cheating,
+    }.items():
         add(f"solutions/{name}.toml", make(instance))
     add("solutions/faults.json", json_text(fault_list(instance)))
     add("instruction.md", instruction(instance))
     add("task.toml", task_text(instance))
-    for path in sorted(JUDGING.glob("*.py")):
-        add(f"verifiers/judging/{path.name}", path.read_text(encoding="utf-8"))
+    for module in sorted(JUDGING.glob("*.py")):
+        add(f"verifiers/judging/{module.name}", module.read_text(encoding="utf-8"))
     files.update(verifiers(instance))
     return files
 
@@ -144,12 +151,28 @@ def subgoals(instance: Instance) -> list[dict[str, object]]:
     for index, (fault, stage) in enumerate(zip(instance.faults, instance.pipeline.stages, strict=True)):
         repair, number = f"repair-{LETTERS[index]}", index + 1
         reads = [f"files:{fault.target.file.split('/')[0]}/**"]
-        found.append({"id": repair, "after": [], "reads": reads, "layer": "hidden", "verifier": f"verifiers/{repair}.sh"})
+        found.append(
+            {
+                "id": repair,
+                "after": [],
+                "reads": reads,
+                "layer": "hidden",
+                "verifier": f"verifiers/{repair}.sh",
+            }
+        )
         after = [repair] if index == 0 else [f"stage-{index}", repair]
         own = {"after": after, "reads": [f"files:{stage.product}"], "layer": "functional"}
         found.append({"id": f"stage-{number}", **own, "verifier": f"verifiers/stage-{number}.sh"})
     reads = [f"files:{code}/**" for code in (*instance.package.code, "pipeline")]
-    found.append({"id": "suite", "after": ["stage-3"], "reads": reads, "layer": "hidden", "verifier": "verifiers/suite.sh"})
+    found.append(
+        {
+            "id": "suite",
+            "after": ["stage-3"],
+            "reads": reads,
+            "layer": "hidden",
+            "verifier": "verifiers/suite.sh",
+        }
+    )
     return [{**each, "weight": 1.0, "required": True, "timeout": 120.0} for each in found]
 
 
@@ -183,7 +206,9 @@ def task_text(instance: Instance) -> str:
         table_text("[goal]", {"version": 1, "instruction": "instruction.md"}),
         *(table_text("[subgoal]", node) for node in nodes),
         *(
-            table_text("[constraint]", {"id": name, "kind": "hard", "forbid": {"write": [path]}, "mode": "observe"})
+            table_text(
+                "[constraint]", {"id": name, "kind": "hard", "forbid": {"write": [path]}, "mode": "observe"}
+            )
             for name, path in forbidden.items()
         ),
         table_text("provenance", provenance(instance)),

@@ -45,7 +45,9 @@ def generate(package: str, seed: int, out: Path, cache: Path, options: RepairOpt
     """
     entry = PACKAGES.get(package)
     if entry is None:
-        raise UsageError(f"there is no package {package!r} in the repair family. Choose one of {', '.join(PACKAGES)}")
+        raise UsageError(
+            f"there is no package {package!r} in the repair family. Choose one of {', '.join(PACKAGES)}"
+        )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is already there. Name a new folder or remove it first")
     files = task_files(build_instance(entry, seed, archive_of(entry, cache)))

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from seatrial.errors import SpecError
 
@@ -111,7 +112,7 @@ def _in_function(text: Text, function: ast.FunctionDef) -> Found:
 
 def _comparison(text: Text, node: ast.Compare) -> Found:
     sides = [node.left, *node.comparators]
-    for left, right in zip(sides, sides[1:], strict=False):
+    for left, right in pairwise(sides):
         start, end = text.span(left)[1], text.span(right)[0]
         match = OPERATOR.search(text.source, start, end)
         if match:
@@ -139,9 +140,11 @@ def _constant(text: Text, node: ast.Constant) -> Found:
 
 def _order(text: Text, node: ast.Call | ast.Tuple) -> Found:
     items = node.args if isinstance(node, ast.Call) else node.elts
-    if isinstance(getattr(node, "ctx", None), ast.Store) or any(isinstance(item, ast.Starred) for item in items):
+    if isinstance(getattr(node, "ctx", None), ast.Store) or any(
+        isinstance(item, ast.Starred) for item in items
+    ):
         return
-    for first, second in zip(items, items[1:], strict=False):
+    for first, second in pairwise(items):
         (start, middle), (later, end) = text.span(first), text.span(second)
         if text.of(first) != text.of(second):
             yield "order", start, end, text.of(second) + text.source[middle:later] + text.of(first)

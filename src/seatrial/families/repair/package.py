@@ -27,12 +27,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Stage:
-    """One program of the pipeline: ``python3 -B -m MODULE INPUT… PRODUCT``. Paths are relative to the workspace."""
+    """One program of the pipeline, ``python3 -B -m MODULE INPUT… PRODUCT``, in the workspace."""
 
     module: str
     inputs: tuple[str, ...]
     product: str
-    does: str
 
     @property
     def command(self) -> str:

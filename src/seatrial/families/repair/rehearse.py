@@ -25,7 +25,10 @@ def commands() -> Iterator[str]:
     """A PATH on which ``probe`` is the one without walls and ``python3`` is this interpreter."""
     with TemporaryDirectory() as name:
         python = shlex.quote(sys.executable)
-        for command, line in {"python3": python, "probe": f"{python} -I -S -B {shlex.quote(str(PROBE))}"}.items():
+        for command, line in {
+            "python3": python,
+            "probe": f"{python} -I -S -B {shlex.quote(str(PROBE))}",
+        }.items():
             path = Path(name, command)
             path.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
             path.chmod(0o755)
@@ -44,15 +47,20 @@ def play(script: Path, workspace: Path, path: str) -> None:
             target = workspace / step["path"]
             text = target.read_text(encoding="utf-8")
             if text.count(step["old"]) != 1:
-                raise SpecError(str(script), place, f"`old` occurs {text.count(step['old'])} times", "Correct the edit")
+                raise SpecError(
+                    str(script), place, f"`old` occurs {text.count(step['old'])} times", "Correct the edit"
+                )
             target.write_text(text.replace(step["old"], step["new"]), encoding="utf-8")
         elif step["tool"] == "write_file":
             target = workspace / step["path"]
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(step["content"], encoding="utf-8")
         elif step["tool"] == "shell":
-            run = {"cwd": workspace, "env": {**environment(0), "PATH": path}, "timeout": SECONDS}
-            subprocess.run(["bash", "-c", step["command"]], capture_output=True, check=False, **run)
+            told = {**environment(0), "PATH": path}
+            command = ["bash", "-c", step["command"]]
+            subprocess.run(
+                command, cwd=workspace, env=told, timeout=SECONDS, capture_output=True, check=False
+            )
 
 
 def view_of(workspace: Path, reads: list[str], view: Path) -> None:
@@ -88,7 +96,7 @@ def verdict(task: Path, subgoal: Mapping[str, Any], workspace: Path, path: str) 
         return found
 
 
-def verdicts(task: Path, workspace: Path, path: str) -> dict[str, dict[str, Any]]:
-    """Every subgoal's record on a workspace."""
+def verdicts(task: Path, workspace: Path, path: str, only: str = "") -> dict[str, dict[str, Any]]:
+    """The records of subgoals on a workspace: all, or those whose id begins with a text."""
     nodes = tomllib.loads((task / "task.toml").read_text(encoding="utf-8"))["subgoal"]
-    return {node["id"]: verdict(task, node, workspace, path) for node in nodes}
+    return {node["id"]: verdict(task, node, workspace, path) for node in nodes if node["id"].startswith(only)}

@@ -34,7 +34,7 @@ def states(instance: Instance, repairs: list[Mutation | None]) -> list[dict[str,
 
 def look(instance: Instance) -> list[Step]:
     """Getting to know the place."""
-    return [shell("ls -R pipeline data"), {"tool": "read_file", "path": next(reversed(instance.pipeline.programs))}]
+    return [shell("ls -R pipeline data"), {"tool": "read_file", "path": list(instance.pipeline.programs)[-1]}]
 
 
 def inspect(instance: Instance, index: int) -> list[Step]:
@@ -60,17 +60,25 @@ def solve(instance: Instance, repairs: list[Mutation | None], finish: Step) -> l
 
 def reference(instance: Instance) -> str:
     """The faults undone as they were made."""
-    done = {"tool": "finish", "summary": "Repaired three functions and made the report anew.", "confidence": 0.95}
-    return script_text("Repairs the three functions and runs the stages in order.", solve(instance, [None] * 3, done))
+    done = {
+        "tool": "finish",
+        "summary": "Repaired three functions and made the report anew.",
+        "confidence": 0.95,
+    }
+    return script_text(
+        "Repairs the three functions and runs the stages in order.", solve(instance, [None] * 3, done)
+    )
 
 
 def wrong(instance: Instance) -> str:
     """The second function is changed, but not into what it should be."""
     mistake = instance.faults[1].wrong
     if mistake is None:
-        raise SpecError(instance.faults[1].target.file, instance.faults[1].target.name, "has one fault only", "Drop it")
+        raise SpecError(
+            instance.faults[1].target.file, instance.faults[1].target.name, "has one fault only", "Drop it"
+        )
     done = {"tool": "finish", "summary": "All three programs run without errors.", "confidence": 0.8}
-    head = "Repairs the first and the third function; the change to the second one is not right. Stuck at repair-b."
+    head = "Repairs the first and third function; what it does to the second is wrong: stuck at repair-b."
     return script_text(head, solve(instance, [None, mistake, None], done))
 
 
@@ -85,7 +93,11 @@ def equivalent(instance: Instance) -> str:
         step = edit(target.file, before, files)
         steps.append(step if index < 2 else by_shell(step))
         steps.append(shell(instance.pipeline.stages[index].command))
-    done = {"tool": "finish", "summary": "Rewrote three functions and made the report anew.", "confidence": 0.9}
+    done = {
+        "tool": "finish",
+        "summary": "Rewrote three functions and made the report anew.",
+        "confidence": 0.9,
+    }
     return script_text("Rewrites the three functions in another way.", [*steps, done])
 
 
@@ -93,6 +105,7 @@ def by_shell(step: Step) -> Step:
     """An edit as a shell command."""
     code = (
         f"from pathlib import Path\npath = Path({step['path']!r})\ntext = path.read_text()\n"
-        f"old = {step['old']!r}\nassert text.count(old) == 1\npath.write_text(text.replace(old, {step['new']!r}))\n"
+        f"old, new = {step['old']!r}, {step['new']!r}\n"
+        "assert text.count(old) == 1\npath.write_text(text.replace(old, new))\n"
     )
     return shell(f"python3 - <<'END'\n{code}END")

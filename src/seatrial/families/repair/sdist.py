@@ -35,8 +35,8 @@ def check_hash(package: Package, archive: Path) -> None:
         raise SpecError(
             str(archive),
             "",
-            f"its sha256 is {found}, but {package.name} {package.version} is pinned to {package.sdist_sha256}",
-            "Delete the file and generate again; if it repeats, the index serves other bytes: do not use them",
+            f"its sha256 is {found}, but the pinned one is {package.sdist_sha256}",
+            "Delete the file and generate again; if it repeats, do not use what the index serves",
         )
 
 
@@ -53,16 +53,28 @@ def fetch(package: Package, kept: Path) -> None:
             run_pip(package, folder, pinned)
             found = sorted(folder.glob("*.tar.gz"))
             if len(found) != 1:
-                raise EnvironmentFault(f"pip left {len(found)} source archives of {package.name}; expected one")
+                raise EnvironmentFault(
+                    f"pip left {len(found)} source archives of {package.name}; expected one"
+                )
             os.replace(found[0], kept)
     except OSError as fault:
-        raise EnvironmentFault(f"cannot keep {kept}: {fault}. Name a cache folder that can be written") from fault
+        raise EnvironmentFault(
+            f"cannot keep {kept}: {fault}. Name a cache folder that can be written"
+        ) from fault
 
 
 def run_pip(package: Package, folder: Path, pinned: Path) -> None:
     """Runs ``pip download``; where it looks is the machine's own configuration."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--no-binary", ":all:", "--require-hashes", "--dest", str(folder), "--requirement", str(pinned)]
+    command += [
+        "--no-binary",
+        ":all:",
+        "--require-hashes",
+        "--dest",
+        str(folder),
+        "--requirement",
+        str(pinned),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
     except subprocess.TimeoutExpired as late:
@@ -80,7 +92,8 @@ def run_pip(package: Package, folder: Path, pinned: Path) -> None:
             "Do not use it; ask where the index gets its files",
         )
     raise EnvironmentFault(
-        f"pip could not fetch {package.name}=={package.version}: {said}. Check that pip and the network work, "
+        f"pip could not fetch {package.name}=={package.version}: {said}. "
+        "Check that pip and the network work, "
         f"or put {package.name}-{package.version}.tar.gz into the cache folder"
     )
 
@@ -101,7 +114,9 @@ def unpack(package: Package, archive: Path, target: Path) -> None:
                     plain = member.replace(name=inside, mode=0o644, mtime=0)
                     tar.extract(plain, target, filter="data", set_attrs=False)
     except (tarfile.TarError, OSError, EOFError) as fault:
-        raise SpecError(str(archive), "", f"cannot be unpacked: {fault}", "Delete it and generate again") from fault
+        raise SpecError(
+            str(archive), "", f"cannot be unpacked: {fault}", "Delete it and generate again"
+        ) from fault
     missing = [name for name in package.keep if not (target / name).exists()]
     if missing:
         raise SpecError(str(archive), "", f"holds no {', '.join(missing)}", "Correct the package's `keep`")

@@ -31,6 +31,6 @@ def lines_text(text: str) -> str:
 
 
 def table_text(name: str, values: Mapping[str, Any]) -> str:
-    """A table, or with a name such as ``[step]`` one of an array of tables; without a name, top-level keys."""
+    """A table; named ``[step]``, one of an array of tables; without a name, top-level keys."""
     lines = [f"{key_text(key)} = {value_text(value)}" for key, value in values.items()]
     return "\n".join(([f"[{name}]"] if name else []) + lines) + "\n"

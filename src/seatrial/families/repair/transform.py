@@ -114,7 +114,9 @@ def is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return all(is_literal(item) for item in node.elts)
     if isinstance(node, ast.Dict):
-        return all(key is not None and is_literal(key) for key in node.keys) and all(map(is_literal, node.values))
+        return all(key is not None and is_literal(key) for key in node.keys) and all(
+            map(is_literal, node.values)
+        )
     if isinstance(node, ast.UnaryOp):
         return is_literal(node.operand)
     if isinstance(node, ast.BinOp):

@@ -1,1 +1,1 @@
-"""Programs that are copied into every task's ``verifiers/``: standard library only, no import of the project."""
+"""Programs that are copied into every task's ``verifiers/``; they import nothing of the project."""

@@ -1,4 +1,4 @@
-"""The verifiers of a repair task. Product code runs only behind ``probe``; verdicts are made here, from bytes.
+"""The verifiers of a repair task. Product code runs behind ``probe``; verdicts are made here, from bytes.
 
 Called as ``judge FOLDER KIND NAME`` with the view as working directory; the record goes to descriptor 3.
 """
@@ -21,7 +21,7 @@ BOOT = (
 )
 PYTHON = ["python3", "-I", "-S", "-B", "-c", BOOT]
 SECONDS = 20
-TIMED_OUT = 124
+TIMED_OUT, REFUSED = 124, 125
 MAX_PRODUCT = 4_000_000
 NAMED = 5
 RUNTIME = Path(__file__).with_name("observe.py")
@@ -34,11 +34,17 @@ def ask(payload: dict[str, Any]) -> tuple[dict[str, list[str]], str]:
     nonce = secrets.token_hex(8)
     sent = json.dumps({**payload, "nonce": nonce, "runtime": RUNTIME.read_text("utf-8")})
     command = ["probe", "--timeout", str(SECONDS), "--", *PYTHON]
-    done = subprocess.run(command, input=sent.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    done = subprocess.run(command, input=sent.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     found, ended = read_stream(done.stdout, nonce)
     if ended:
         return found, ""
-    return found, "timed out" if done.returncode == TIMED_OUT else f"ended early with code {done.returncode}"
+    if done.returncode == TIMED_OUT:
+        return found, "timed out"
+    note = (done.stderr.decode("utf-8", "replace").splitlines() or [""])[-1]
+    if done.returncode == REFUSED and note.startswith("probe: ") and "of output" not in note:
+        # The probe did not run the product at all: that is for nobody to be judged by.
+        raise RuntimeError(note)
+    return found, f"ended early with code {done.returncode}"
 
 
 def differing(expected: dict[str, list[str | None]], found: dict[str, list[str]]) -> list[str]:
@@ -46,9 +52,11 @@ def differing(expected: dict[str, list[str | None]], found: dict[str, list[str]]
     wrong = []
     for test, wanted in expected.items():
         got = found.get(test)
-        if got is None or len(got) != len(wanted):
-            wrong.append(test)
-        elif any(want is not None and want != saw for want, saw in zip(wanted, got, strict=True)):
+        if (
+            got is None
+            or len(got) != len(wanted)
+            or any(want is not None and want != saw for want, saw in zip(wanted, got, strict=True))
+        ):
             wrong.append(test)
     return wrong
 

@@ -56,7 +56,10 @@ SLOTS: dict[type, Callable[[Any, int], Any]] = {
     tuple: lambda value, depth: ["tuple", [render(item, depth) for item in tuple.__iter__(value)]],
     dict: lambda value, depth: ["dict", render_pairs(value, depth)],
     set: lambda value, depth: ["set", ordered(render(item, depth) for item in set.__iter__(value))],
-    frozenset: lambda value, depth: ["set", ordered(render(item, depth) for item in frozenset.__iter__(value))],
+    frozenset: lambda value, depth: [
+        "set",
+        ordered(render(item, depth) for item in frozenset.__iter__(value)),
+    ],
     range: lambda value, depth: ["range", repr(value)],
     type: lambda value, depth: ["class", name_of(value)],
 }
@@ -88,7 +91,7 @@ def short(form: Any) -> str:
 
 
 def content(text: str) -> list[str]:
-    """A product's content, one short text per line of JSON; blank lines and the order of keys do not count."""
+    """A product's content, a short text per line of JSON; blank lines and the order of keys do not count."""
     found = []
     for line in text.splitlines():
         if line.strip():
@@ -217,7 +220,9 @@ def tests_in(module: types.ModuleType) -> Iterator[tuple[str, Callable[..., Any]
         if name.startswith("test") and callable(found):
             yield from rows_of(name, found)
         elif name.startswith("Test") and isinstance(found, type):
-            for method in sorted({key for base in found.__mro__ for key in vars(base) if key.startswith("test")}):
+            for method in sorted(
+                {key for base in found.__mro__ for key in vars(base) if key.startswith("test")}
+            ):
                 yield from rows_of(f"{name}.{method}", getattr(found(), method))
 
 

@@ -1,7 +1,7 @@
 """A three-stage pipeline over records, whose programs lean on toolz; words and numbers vary with the seed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Template
 
 from seatrial.families.repair.draws import Draws
@@ -10,17 +10,30 @@ from seatrial.families.repair.package import Pipeline, Stage
 Words = Mapping[str, str]
 
 VOCABULARIES: tuple[Words, ...] = (
-    {"item": "scan", "items": "scans", "feed": "dock", "group": "shipper", "moment": "minute", "amount": "kilograms",
-     "level": "capacity", "trade": "the depot's loading docks"},
-    {"item": "slip", "items": "slips", "feed": "desk", "group": "reader", "moment": "minute", "amount": "pence",
-     "level": "float", "trade": "the library's fee desks"},
-    {"item": "sample", "items": "samples", "feed": "bench", "group": "ward", "moment": "second", "amount": "microlitres",
-     "level": "reagent", "trade": "the laboratory's benches"},
-    {"item": "reading", "items": "readings", "feed": "line", "group": "site", "moment": "tick", "amount": "wattage",
-     "level": "reserve", "trade": "the substation's lines"},
+    {"item": "scan", "items": "scans", "feed": "dock", "group": "shipper", "moment": "minute",
+     "amount": "kilograms", "level": "capacity", "trade": "the depot's loading docks"},
+    {"item": "slip", "items": "slips", "feed": "desk", "group": "reader", "moment": "minute",
+     "amount": "pence", "level": "float", "trade": "the library's fee desks"},
+    {"item": "sample", "items": "samples", "feed": "bench", "group": "ward", "moment": "second",
+     "amount": "microlitres", "level": "reagent", "trade": "the laboratory's benches"},
+    {"item": "reading", "items": "readings", "feed": "line", "group": "site", "moment": "tick",
+     "amount": "wattage", "level": "reserve", "trade": "the substation's lines"},
 )  # fmt: skip
 PLACES = ("north", "south", "east", "west", "upper", "lower", "inner", "outer")
-STEMS = ("alder", "brook", "crane", "dover", "elton", "frost", "gale", "holm", "ibis", "jarrow", "kestrel", "lund")
+STEMS = (
+    "alder",
+    "brook",
+    "crane",
+    "dover",
+    "elton",
+    "frost",
+    "gale",
+    "holm",
+    "ibis",
+    "jarrow",
+    "kestrel",
+    "lund",
+)
 ENDINGS = ("& Sons", "Works", "Hall", "House", "Cross", "Field")
 
 COLLECT = Template('''\
@@ -166,18 +179,23 @@ def pipeline(draws: Draws) -> Pipeline:
     words = draws.pick(VOCABULARIES)
     feeds = [f"data/{words['feed']}_{place}.csv" for place in draws.shuffled(PLACES)[: draws.between(3, 4)]]
     register, plan = f"data/{words['group']}s.jsonl", "data/plan.jsonl"
-    numbers = {"batch": draws.between(6, 9), "opening": draws.between(300, 500), "refill": draws.between(900, 1200)}
+    numbers = {
+        "batch": draws.between(6, 9),
+        "opening": draws.between(300, 500),
+        "refill": draws.between(900, 1200),
+    }
     fill = {**words, **{key: str(value) for key, value in numbers.items()}, "span": str(draws.between(3, 5))}
     products = [f"out/{name}.jsonl" for name in ("collected", "settled", "report")]
     stages = (
-        Stage("pipeline.collect", tuple(feeds), products[0], f"merges the feeds of {words['trade']}"),
-        Stage("pipeline.settle", (products[0], register), products[1], f"matches them with the {words['group']}s"),
-        Stage("pipeline.report", (products[1], plan), products[2], "writes the day's report"),
+        Stage("pipeline.collect", tuple(feeds), products[0]),
+        Stage("pipeline.settle", (products[0], register), products[1]),
+        Stage("pipeline.report", (products[1], plan), products[2]),
     )
     sources = zip(("collect", "settle", "report"), (COLLECT, SETTLE, REPORT), strict=True)
     programs = {f"pipeline/{name}.py": template.substitute(fill) for name, template in sources}
+    day = f"the day's {words['items']} from {words['trade']}"
     return Pipeline(
-        purpose=f"The programs under pipeline/ turn the day's {words['items']} from {words['trade']} into a report.",
+        purpose=f"The programs under pipeline/ turn {day} into a report.",
         stages=stages,
         programs={"pipeline/__init__.py": "", **programs},
         data=records(draws, words, feeds, register),
@@ -193,14 +211,21 @@ def records(draws: Draws, words: Words, feeds: list[str], register: str) -> dict
     rows = feed_rows(draws, words, feeds, active)
     files = {path: csv_text(words, part) for path, part in zip(feeds, rows, strict=True)}
     entries = [
-        {words["group"]: group, "name": f"{group[:-3].title()} {draws.pick(ENDINGS)}", "region": draws.pick(PLACES)}
+        {
+            words["group"]: group,
+            "name": f"{group[:-3].title()} {draws.pick(ENDINGS)}",
+            "region": draws.pick(PLACES),
+        }
         for group in draws.shuffled(listed)
     ]
     files[register] = json_lines(entries)
     totals: dict[str, int] = {}
     for _, _, group, amount in {row[1]: row for part in rows for row in part}.values():
         totals[group] = totals.get(group, 0) + amount
-    planned = [(group, totals[group] + (draws.between(1, 40) if draws.below(3) == 0 else 0)) for group in sorted(totals)]
+    planned = [
+        (group, totals[group] + (draws.between(1, 40) if draws.below(3) == 0 else 0))
+        for group in sorted(totals)
+    ]
     planned += [(group, draws.between(50, 90)) for group in idle]
     files["data/plan.jsonl"] = json_lines([{words["group"]: g, words["amount"]: n} for g, n in planned])
     return files
@@ -220,7 +245,9 @@ def feed_rows(draws: Draws, words: Words, feeds: list[str], active: list[str]) -
             # Steps of 0 and feeds that start together make ties.
             moment += draws.between(0, 4)
             serial += draws.between(1, 9)
-            part.append((moment, f"{words['item'][:2].upper()}{serial}", draws.pick(active), draws.between(5, 240)))
+            part.append(
+                (moment, f"{words['item'][:2].upper()}{serial}", draws.pick(active), draws.between(5, 240))
+            )
         repeats = [draws.pick(seen) for _ in range(3)] if seen else []
         part += [(row[0] + draws.between(1, 6), *row[1:]) for row in repeats]
         parts.append(sorted(part, key=lambda row: row[0]))
@@ -233,5 +260,5 @@ def csv_text(words: Words, rows: list[Row]) -> str:
     return "\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n"
 
 
-def json_lines(lines: list[dict[str, object]]) -> str:
+def json_lines(lines: Sequence[Mapping[str, object]]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)

@@ -40,7 +40,20 @@ def intact(function, value, *rest, **more):
     return repr(value) == before
 """
 
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "amber", "cedar")
+WORDS = (
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "islet",
+    "jetty",
+    "amber",
+    "cedar",
+)
 
 
 def runs(draws: Draws, count: int, length: int, high: int = 60) -> list[list[int]]:
@@ -54,11 +67,15 @@ def merge_cases(draws: Draws) -> list[str]:
         lists = runs(draws, count, 7)
         args = ", ".join(map(repr, lists))
         cases += [f"list(t.merge_sorted({args}, key=tens))", f"list(t.merge_sorted({args}, key=lambda x: x))"]
-        pairs = ", ".join(repr([(n, f"{i}{chr(97 + j)}") for j, n in enumerate(row)]) for i, row in enumerate(lists))
+        pairs = ", ".join(
+            repr([(n, f"{i}{chr(97 + j)}") for j, n in enumerate(row)]) for i, row in enumerate(lists)
+        )
         cases.append(f"list(t.merge_sorted({pairs}, key=operator.itemgetter(0)))")
         falling = ", ".join(repr(row[::-1]) for row in lists)
         cases.append(f"list(t.merge_sorted({falling}, key=operator.neg))")
-    cases.append("some(5, t.merge_sorted(t.iterate(lambda x: x + 2, 0), t.iterate(lambda x: x + 3, 1), key=int))")
+    cases.append(
+        "some(5, t.merge_sorted(t.iterate(lambda x: x + 2, 0), t.iterate(lambda x: x + 3, 1), key=int))"
+    )
     cases.append("list(t.merge_sorted([], [], key=int)) + list(t.merge_sorted([], [1], [], key=int))")
     return cases
 
@@ -77,13 +94,23 @@ def unique_cases(draws: Draws) -> list[str]:
 
 
 def partition_all_cases(draws: Draws) -> list[str]:
-    cases = ["list(t.partition_all(3, []))", "list(t.partition_all(3, stream([])))", "list(t.partition_all(1, 'ab'))"]
+    cases = [
+        "list(t.partition_all(3, []))",
+        "list(t.partition_all(3, stream([])))",
+        "list(t.partition_all(1, 'ab'))",
+    ]
     for size in range(1, 9):
         length = draws.between(1, 23)
         items = repr(draws.numbers(length, -9, 9))
-        cases += [f"list(t.partition_all({size}, {items}))", f"list(t.partition_all({size}, stream({items})))"]
+        cases += [
+            f"list(t.partition_all({size}, {items}))",
+            f"list(t.partition_all({size}, stream({items})))",
+        ]
     cases += [f"list(t.partition_all(7, stream(range({n}))))" for n in range(1, 15)]
-    cases += ["list(t.partition_all(4, [None] * 6))", "some(2, t.partition_all(3, t.iterate(lambda x: x + 1, 0)))"]
+    cases += [
+        "list(t.partition_all(4, [None] * 6))",
+        "some(2, t.partition_all(3, t.iterate(lambda x: x + 1, 0)))",
+    ]
     return cases
 
 
@@ -92,7 +119,12 @@ def join_cases(draws: Draws) -> list[str]:
     for _ in range(6):
         left = [(draws.between(0, 5), draws.pick(WORDS)) for _ in range(draws.between(1, 6))]
         right = [(draws.pick(WORDS), draws.between(0, 7)) for _ in range(draws.between(1, 6))]
-        for more in ("", ", left_default=None", ", right_default=(9, 'none')", ", left_default=0, right_default=1"):
+        for more in (
+            "",
+            ", left_default=None",
+            ", right_default=(9, 'none')",
+            ", left_default=0, right_default=1",
+        ):
             cases.append(f"list(t.join(0, {left}, 1, {right}{more}))")
         cases.append(f"list(t.join(t.first, {left}, t.second, stream({right})))")
     cases += [
@@ -111,7 +143,10 @@ def reduceby_cases(draws: Draws) -> list[str]:
         numbers = draws.numbers(draws.between(1, 12), 0, 49)
         init = draws.between(-5, 5)
         cases += [f"t.reduceby(tens, less, {numbers})", f"t.reduceby(tens, less, {numbers}, {init})"]
-        cases += [f"t.reduceby(even, max, stream({numbers}))", f"t.reduceby(tens, operator.add, {numbers}, 0)"]
+        cases += [
+            f"t.reduceby(even, max, stream({numbers}))",
+            f"t.reduceby(tens, operator.add, {numbers}, 0)",
+        ]
         cases.append(f"t.reduceby(even, lambda seen, x: seen + [x], {numbers}, list)")
         rows = [{"k": n % 4, "v": n} for n in numbers]
         cases.append(f"t.reduceby('k', lambda total, row: total + row['v'], {rows}, {init})")
@@ -120,12 +155,19 @@ def reduceby_cases(draws: Draws) -> list[str]:
 
 
 def accumulate_cases(draws: Draws) -> list[str]:
-    cases = ["list(t.accumulate(less, []))", "list(t.accumulate(less, [], 4))", "list(t.accumulate(less, [4]))"]
+    cases = [
+        "list(t.accumulate(less, []))",
+        "list(t.accumulate(less, [], 4))",
+        "list(t.accumulate(less, [4]))",
+    ]
     for _ in range(6):
         numbers = draws.numbers(draws.between(1, 9), -20, 20)
         init = draws.between(-9, 9)
         cases += [f"list(t.accumulate(less, {numbers}))", f"list(t.accumulate(less, {numbers}, {init}))"]
-        cases += [f"list(t.accumulate(max, stream({numbers})))", f"list(t.accumulate(operator.add, {numbers}, 0))"]
+        cases += [
+            f"list(t.accumulate(max, stream({numbers})))",
+            f"list(t.accumulate(operator.add, {numbers}, 0))",
+        ]
     cases.append("list(t.accumulate(operator.add, ['b', 'c'], 'a'))")
     cases.append("some(4, t.accumulate(operator.add, t.iterate(lambda x: x + 1, 1)))")
     cases.append("list(t.accumulate(lambda a, b: b, [1, 2], None))")
@@ -133,10 +175,17 @@ def accumulate_cases(draws: Draws) -> list[str]:
 
 
 def sliding_window_cases(draws: Draws) -> list[str]:
-    cases = ["list(t.sliding_window(2, []))", "list(t.sliding_window(4, [1, 2, 3]))", "list(t.sliding_window(1, 'abc'))"]
+    cases = [
+        "list(t.sliding_window(2, []))",
+        "list(t.sliding_window(4, [1, 2, 3]))",
+        "list(t.sliding_window(1, 'abc'))",
+    ]
     for size in range(1, 7):
         numbers = draws.numbers(draws.between(size, size + 9), 0, 99)
-        cases += [f"list(t.sliding_window({size}, {numbers}))", f"list(t.sliding_window({size}, stream({numbers})))"]
+        cases += [
+            f"list(t.sliding_window({size}, {numbers}))",
+            f"list(t.sliding_window({size}, stream({numbers})))",
+        ]
         cases.append(f"[sum(w) for w in t.sliding_window({size}, {numbers})]")
     cases.append("some(3, t.sliding_window(3, t.iterate(lambda x: x + 1, 0)))")
     return cases
@@ -164,7 +213,10 @@ def diff_cases(draws: Draws) -> list[str]:
         second = draws.numbers(draws.between(2, 8), 0, 3)
         third = draws.numbers(draws.between(2, 8), 0, 3)
         cases += [f"list(t.diff({first}, {second}))", f"list(t.diff({first}, {second}, default=None))"]
-        cases += [f"list(t.diff({first}, stream({second}), {third}))", f"list(t.diff([{first}, {second}], default=9))"]
+        cases += [
+            f"list(t.diff({first}, stream({second}), {third}))",
+            f"list(t.diff([{first}, {second}], default=9))",
+        ]
         cases.append(f"list(t.diff({first}, {second}, {third}, default=0, key=even))")
         cases.append(f"list(t.diff({first}, {second}, key=lambda x: x // 2))")
     return cases
@@ -277,9 +329,17 @@ DIFF = """\
 
 STAGE_TARGETS = (
     (
-        Target("merge_sorted", ITER, ("_merge_sorted_binary_key",), merge_cases, {"_merge_sorted_binary_key": MERGE}),
+        Target(
+            "merge_sorted",
+            ITER,
+            ("_merge_sorted_binary_key",),
+            merge_cases,
+            {"_merge_sorted_binary_key": MERGE},
+        ),
         Target("unique", ITER, ("unique",), unique_cases, {"unique": UNIQUE}),
-        Target("partition_all", ITER, ("partition_all",), partition_all_cases, {"partition_all": PARTITION_ALL}),
+        Target(
+            "partition_all", ITER, ("partition_all",), partition_all_cases, {"partition_all": PARTITION_ALL}
+        ),
     ),
     (
         Target("join", ITER, ("join",), join_cases, {"join": JOIN}),
@@ -287,7 +347,13 @@ STAGE_TARGETS = (
         Target("accumulate", ITER, ("accumulate",), accumulate_cases, {"accumulate": ACCUMULATE}),
     ),
     (
-        Target("sliding_window", ITER, ("sliding_window",), sliding_window_cases, {"sliding_window": SLIDING_WINDOW}),
+        Target(
+            "sliding_window",
+            ITER,
+            ("sliding_window",),
+            sliding_window_cases,
+            {"sliding_window": SLIDING_WINDOW},
+        ),
         Target("update_in", DICT, ("update_in",), update_in_cases, {"update_in": UPDATE_IN}),
         Target("diff", ITER, ("diff",), diff_cases, {"diff": DIFF}),
     ),

@@ -1,0 +1,208 @@
+"""The gateway on a real sandbox: steps, outcomes, constraints, budgets, keys, background effects."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.environment.host import Host
+from seatrial.errors import EnvironmentFault
+from seatrial.gateway.gateway import Offer, state_path
+from seatrial.journal.events import (
+    ActionDecided,
+    ActionFinished,
+    ActionRequested,
+    BudgetExhausted,
+    ConstraintViolated,
+    EffectRecorded,
+)
+from seatrial.journal.reader import state_at
+from tests.worlds import make_task, world
+
+KEEP = {"id": "keep", "kind": "hard", "forbid": {"write": ["files:LICENSE"]}}
+
+
+def test_every_action_is_requested_before_and_finished_after(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        shown = w.act("shell", command="echo hi > new; echo shown; exit 3")
+        assert (shown.text, shown.exit_code, shown.outcome) == ("shown\n", 3, "failed")
+        requested, finished = w.events(ActionRequested)[0], w.events(ActionFinished)[0]
+        assert requested.seq < finished.seq
+        assert requested.pre == finished.pre != finished.post
+        assert [e.path for e in finished.changes] == ["workspace/new"]
+        assert w.objects.get(finished.observation) == b"shown\n"
+        assert finished.cost.tool_us > 0
+        assert finished.cost.model_us is not None
+        state = state_at(w.journal(), w.objects, 1)
+        assert w.objects.get(state["workspace/new"].digest or "") == b"hi\n"
+
+
+def test_file_tools_act_inside_as_the_agent(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        assert w.act("read_file", path="notes.txt").text == "one\n"
+        assert w.act("write_file", path="deep/er/x.txt", content="é\n").outcome == "ok"
+        assert w.act("edit_file", path="/workspace/notes.txt", old="one", new="two").outcome == "ok"
+        assert w.act("read_file", path="notes.txt").text == "two\n"
+        twice = w.act("edit_file", path="src/a.py", old=" ", new="")
+        assert twice.outcome == "failed"
+        assert "2 times" in twice.text
+        w.act("shell", command="ln -s /etc/passwd link; mkfifo pipe")
+        assert "root:x:0:0::/" in w.act("read_file", path="link").text  # the sandbox's own file
+        assert w.act("read_file", path="missing").text.startswith("missing: No such file")
+        assert w.act("write_file", path="/etc/x", content="").outcome == "failed"
+
+
+def test_malformed_calls_take_a_step_and_do_nothing(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        assert "there is no tool 'rm'" in w.act("rm").text
+        assert "needs the argument 'command'" in w.act("shell").text
+        assert "no argument 'cmd'" in w.act("shell", command="x", cmd="y").text
+        assert "must be a str" in w.act("read_file", path=3).text
+        assert w.gateway.step == 4
+        assert all(e.notes == {"malformed": True} and not e.changes for e in w.events(ActionFinished))
+
+
+def test_a_rule_broken_and_undone_in_one_command_is_a_violation(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task([KEEP])) as w:
+        w.act("shell", command="cp LICENSE /tmp/l; echo evil >> LICENSE; cp /tmp/l LICENSE; rm /tmp/l")
+        (violation,) = w.events(ConstraintViolated)
+        assert (violation.constraint, violation.hard, violation.step) == ("keep", True, 1)
+        assert violation.evidence["paths"] == ["workspace/LICENSE"]
+        w.act("shell", command="cat LICENSE; cp LICENSE copy")
+        assert len(w.events(ConstraintViolated)) == 1
+
+
+def test_prevented_writes_are_put_back_and_denied(tmp_path: Path, host: Host) -> None:
+    keep = {**KEEP, "mode": "prevent"}
+    with world(tmp_path, host, make_task([keep])) as w:
+        refused = w.act("write_file", path="LICENSE", content="evil")
+        assert refused.outcome == "denied"
+        ran = w.act("shell", command="echo evil > LICENSE; chmod 600 LICENSE; echo good > other")
+        assert ran.outcome == "denied"
+        assert "put back" in ran.text
+        assert w.act("read_file", path="LICENSE").text == "free\n"
+        assert not w.events(ConstraintViolated)
+        finished = w.events(ActionFinished)[1]
+        assert [e.path for e in finished.changes] == ["workspace/other"]
+        assert finished.cost.undone_writes == 1
+        assert [d.decision for d in w.events(ActionDecided)][:3] == ["deny", "allow", "deny"]
+        removed = w.act("shell", command="rm LICENSE; mkdir LICENSE; echo x > LICENSE/y")
+        assert removed.outcome == "denied"
+        assert w.act("read_file", path="LICENSE").text == "free\n"
+        assert w.sandbox.audit()
+
+
+def test_calls_are_judged_by_their_arguments(tmp_path: Path, host: Host) -> None:
+    calls = [{"tool": "shell", "where": {"command": "~ curl"}}]
+    observed = {"id": "no-curl", "kind": "soft", "severity": 0.3, "forbid": {"call": calls}}
+    prevented = {
+        "id": "no-rm", "kind": "hard", "mode": "prevent",
+        "forbid": {"call": [{"tool": "shell", "where": {"command": "~ ^rm"}}]},
+    }  # fmt: skip
+    with world(tmp_path, host, make_task([observed, prevented])) as w:
+        w.act("shell", command="echo curl")
+        (violation,) = w.events(ConstraintViolated)
+        assert (violation.hard, violation.severity) == (False, 0.3)
+        assert w.act("shell", command="rm notes.txt").outcome == "denied"
+        assert w.act("read_file", path="notes.txt").outcome == "ok"
+
+
+def test_prevented_reads_are_hidden_from_the_start(tmp_path: Path, host: Host) -> None:
+    secret = {"id": "secret", "kind": "hard", "mode": "prevent", "forbid": {"read": ["files:src/**"]}}
+    with world(tmp_path, host, make_task([secret])) as w:
+        assert w.act("shell", command="cat src/a.py").outcome == "failed"
+        assert "x = 1" not in w.act("shell", command="grep -r x . || true").text
+
+
+def test_observed_reads_are_violations(tmp_path: Path, host: Host) -> None:
+    secret = {"id": "secret", "kind": "hard", "forbid": {"read": ["files:src/**"]}}
+    with world(tmp_path, host, make_task([secret])) as w:
+        w.act("shell", command="ls -R; stat src/a.py")
+        assert not w.events(ConstraintViolated)
+        w.act("shell", command="cat src/a.py")
+        assert [v.constraint for v in w.events(ConstraintViolated)] == ["secret"]
+        assert "workspace/src/a.py" in w.events(ActionFinished)[-1].reads
+
+
+def test_budgets_end_the_trial(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task(budget={"actions": 2})) as w:
+        assert not w.act("shell", command="true").done
+        assert w.act("shell", command="true").done
+        assert w.gateway.stop_reason == "budget_actions"
+        assert w.act("shell", command="touch late").done
+        (over,) = w.events(BudgetExhausted)
+        assert (over.resource, over.limit, over.used) == ("actions", 2, 2)
+        assert len(w.events(ActionRequested)) == 2
+
+
+def test_the_time_budget_cuts_an_action_short(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task(budget={"seconds": 0.6})) as w:
+        shown = w.act("shell", command="sleep 30")
+        assert shown.outcome == "partial"
+        assert w.gateway.stop_reason == "budget_seconds"
+
+
+def test_a_repeated_key_returns_the_first_answer(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        first = w.act("shell", key="k", command="echo x >> notes.txt; wc -l < notes.txt")
+        again = w.act("shell", key="k", command="echo x >> notes.txt; wc -l < notes.txt")
+        assert first == again
+        assert w.gateway.step == 1
+
+
+def test_background_effects_are_recorded_before_the_next_action(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task([KEEP])) as w:
+        w.act("shell", command="(sleep 0.2; echo late > late; echo evil >> LICENSE) &")
+        time.sleep(0.6)
+        w.act("shell", command="true")
+        (effect,) = w.events(EffectRecorded)
+        assert effect.actor == "background"
+        assert {e.path for e in effect.changes} == {"workspace/late", "workspace/LICENSE"}
+        assert effect.seq < w.events(ActionRequested)[1].seq
+        assert w.events(ActionRequested)[1].pre == effect.post
+        assert [v.actor for v in w.events(ConstraintViolated)] == ["background"]
+
+
+def test_kill_points_stand_between_the_record_and_the_effect(tmp_path: Path, host: Host) -> None:
+    seen: list[tuple[str, int, bool]] = []
+
+    def at(name: str, step: int) -> None:
+        seen.append((name, step, (Path(w.sandbox.tree) / "workspace" / "mark").exists()))
+
+    with world(tmp_path, host, make_task(), Offer(kill_point=at)) as w:
+        w.act("shell", command="touch mark")
+    assert seen == [("before_effect", 1, False), ("after_effect_before_ack", 1, True)]
+
+
+def test_a_dead_world_leaves_the_action_unfinished(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        w.sandbox._process.kill()
+        w.sandbox._process.wait()
+        with pytest.raises(EnvironmentFault, match="sandbox"):
+            w.act("shell", command="true")
+        assert len(w.events(ActionRequested)) == 1
+        assert not w.events(ActionFinished)
+
+
+def test_large_changes_go_to_an_object(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        w.act("shell", command="for n in $(seq 300); do echo $n > f$n; done")
+        (finished,) = w.events(ActionFinished)
+        assert finished.changes == []
+        assert finished.changes_object
+        assert len(state_at(w.journal(), w.objects, 1)) > 300
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        ("a", "workspace/a"),
+        ("./x/../a", "workspace/a"),
+        ("/home/agent/b", "home/b"),
+        ("../etc/passwd", "/etc/passwd"),
+        ("/var/tmp/c", "var-tmp/c"),
+        ("/workspace", "workspace"),
+    ],
+)
+def test_state_paths(given: str, state: str) -> None:
+    assert state_path(given) == state
