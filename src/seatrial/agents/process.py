@@ -82,6 +82,8 @@ class AgentProcess:
         )
         self._connection: socket.socket | None = None
         self._buffer = bytearray()
+        self._closed = False
+        self._status: int | None = None
         self._process = boxes.start(box, host, stderr=self._errors)
         self.ready = False
 
@@ -163,17 +165,23 @@ class AgentProcess:
         return os.pread(self._errors, 4000, max(0, size - 4000)).decode(errors="replace").strip()
 
     def close(self) -> int | None:
-        """End the process and all it started; returns its exit status when it had ended by itself."""
+        """End the process and all it started; returns its exit status when it had ended by itself.
+
+        May be called again: it then only repeats the status.
+        """
+        if self._closed:
+            return self._status
+        self._closed = True
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
-        status = self._process.poll()
+        self._status = self._process.poll()
         boxes.stop(self._process)
         for end in (self._connection, self._listener):
             if end is not None:
                 end.close()
         os.close(self._errors)
         shutil.rmtree(self._stage, ignore_errors=True)
-        return status
+        return self._status
 
 
 def _parse(line: bytes) -> Request:

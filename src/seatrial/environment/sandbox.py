@@ -1,4 +1,4 @@
-"""The world an agent acts in: a live bubblewrap sandbox on an overlay; its state is known after each action."""
+"""The world an agent acts in: a live bubblewrap sandbox on an overlay, its state known after each action."""
 
 import base64
 import contextlib
@@ -216,7 +216,7 @@ class BubblewrapSandbox:
         )  # fmt: skip
 
     def _make_watcher(self) -> Watcher | None:
-        folders = ["", *(os.fsdecode(p) for p in self._all_folders())]
+        folders = ["", *(os.fsdecode(path_bytes(p)) for p in self._all_folders())]
         if self._overlay.traceable:
             try:
                 return FanotifyWatcher(self._overlay.tree, folders)
@@ -467,7 +467,7 @@ def _shown(output: bytes, head: int, omitted: int) -> bytes:
 
 @contextlib.contextmanager
 def _as_fault(what: str) -> Iterator[None]:
-    """Turn what the operating system refuses (a full disk, a path too long) into a fault of the environment."""
+    """Turn what the system refuses (a full disk, a path too long) into a fault of the environment."""
     try:
         yield
     except (OSError, RecursionError) as fault:

@@ -81,13 +81,6 @@ def chunk(data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
-def send(connection: socket, data: bytes) -> None:
-    try:
-        connection.sendall(data)
-    except BrokenPipeError:
-        pass  # refused early; the answer says why
-
-
 def receive(connection: socket, size: int) -> bytes:
     parts = []
     while size:
@@ -110,7 +103,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
     except BrokenPipeError:
-        pass  # whoever asked does not want the rest
+        return  # whoever asked does not want the rest
 
 
 def main() -> None:
@@ -122,7 +115,10 @@ def main() -> None:
     chunks.append(b"" if os.isatty(0) else sys.stdin.buffer.read())
     connection = socket(AF_UNIX, SOCK_STREAM)
     connection.connect(SOCKET)
-    send(connection, b"".join(map(chunk, chunks)))
+    try:
+        connection.sendall(b"".join(map(chunk, chunks)))
+    except BrokenPipeError:
+        chunks.clear()  # refused early; the answer says why
     status, note, stdout, stderr = (receive_chunk(connection) for _ in range(4))
     write_all(1, stdout)
     write_all(2, stderr + (b"probe: " + note + b"\n" if note else b""))

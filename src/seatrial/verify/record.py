@@ -52,6 +52,7 @@ def _from_object(text: str) -> Record:
         evidence = value.get("evidence")
         # What cannot be written down (half a surrogate pair, a number beyond JSON readers) is no evidence.
         msgspec.json.encode(evidence)
+        json.dumps(evidence, allow_nan=False)
     except json.JSONDecodeError as fault:
         what = "more than one record was written" if fault.msg == "Extra data" else f"is not JSON ({fault})"
         raise RecordError(f"the record: {what}: {text[:80]!r}") from None

@@ -59,7 +59,7 @@ class View:
             JournalError: the entries cannot exist together, or an object is missing.
         """
         paths = {*entries, *self._made, *self.left_out} if dirty is None else set(dirty)
-        moved = {path for path in paths if self._made.get(path) != entries.get(path)}
+        moved = {p for p in paths if self._made.get(p) != entries.get(p) or p in self.left_out}
         moved |= self._link_mates(moved, entries)
         for path in sorted(moved, reverse=True):
             self._take_away(path, entries.get(path))

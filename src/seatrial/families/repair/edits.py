@@ -22,7 +22,8 @@ def smallest_edit(before: str, after: str) -> tuple[str, str]:
     # Context is added on both sides until the place is named unmistakably.
     while head or tail:
         found = "".join(old[head : len(old) - tail])
-        if found.strip() and before.count(found) == 1:
+        # Not count: occurrences that overlap would be one.
+        if found.strip() and before.find(found) == before.rfind(found):
             break
         head, tail = max(head - 1, 0), max(tail - 1, 0)
     return "".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail])

@@ -90,9 +90,10 @@ def read_product(path: Path) -> str | None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return None
     with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
         data = file.read(MAX_PRODUCT + 1)
     try:
         return data.decode("utf-8") if len(data) <= MAX_PRODUCT else None

@@ -1,0 +1,153 @@
+"""``seatrial verify``: judge a run's journals again, from the run folder alone."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from seatrial.environment.host import Host, prepare_host, release_host
+from seatrial.errors import UsageError
+from seatrial.journal.events import TrialStarted
+from seatrial.journal.reader import Journal, read_journal
+from seatrial.journal.run import RunFolder, TaskFrozen
+from seatrial.records.verdicts import TrialVerdicts
+from seatrial.verify.engine import FINAL_VERDICTS, Judge
+from seatrial.verify.frozen import VerifierFiles
+from seatrial.verify.table import Mismatch, fresh_check, write_verdicts
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    every_step: bool
+    verifiers: Path | None
+    check: bool
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    every_step: Annotated[
+        bool, typer.Option("--every-step/--final-only", help="Judge every state, or only the last.")
+    ] = True,
+    verifiers: Annotated[
+        Path | None,
+        typer.Option(help="Judge with the files of this folder in place of the task's verifiers/."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Judge every state afresh and whole; exit code 1 if a verdict differs.")
+    ] = False,
+) -> None:
+    """Judge every ended attempt of a run from its journal and objects; writes RUN/verdicts.
+
+    A verifier runs once per distinct state that it reads, and several times on the final one. With
+    --verifiers several tasks need a folder each, named as the task's id. The tables then carry the new
+    verifiers' digests and replace the old ones: one run's tables are never mixed.
+    """
+    folder = RunFolder.open(run)
+    wish = Wish(every_step, verifiers, check)
+    host = prepare_host()
+    try:
+        with tempfile.TemporaryDirectory(prefix="seatrial-verify-") as scratch:
+            reports = list(_judge_run(host, scratch, folder, wish))
+    finally:
+        release_host(host)
+    judged = {(report["trial"], report["attempt"]) for report in reports}
+    open_ended = [p.trial for p in folder.manifest().plan if not any(t == p.trial for t, _ in judged)]
+    if json:
+        typer.echo(msgspec.json.encode({"trials": reports, "unfinished": open_ended}).decode())
+    else:
+        _print(reports, open_ended)
+    if any(report["differ"] for report in reports):
+        raise typer.Exit(1)
+
+
+def _judge_run(host: Host, scratch: str, folder: RunFolder, wish: Wish) -> Iterator[dict[str, Any]]:
+    manifest = folder.manifest()
+    tasks = {planned.trial: planned.task for planned in manifest.plan}
+    ended = {(line.trial, line.attempt): line for line in folder.index()}
+    k = int(manifest.experiment.get("final_verdicts", FINAL_VERDICTS))
+    for task in manifest.tasks:
+        lines = [line for line in ended.values() if tasks.get(line.trial) == task.id]
+        if not lines:
+            continue
+        files = _other_files(folder, task, wish.verifiers, alone=len(manifest.tasks) == 1)
+        with Judge(host, scratch, folder, task, k, files) as judge:
+            for line in lines:
+                journal = read_journal(folder.journal_path(line.trial, line.attempt), line.digest)
+                # An attempt whose world never came to be has no state.
+                if journal.events and isinstance(journal.events[0], TrialStarted) and journal.started.base:
+                    yield _judge_attempt(judge, folder, journal, wish)
+
+
+def _other_files(
+    folder: RunFolder, task: TaskFrozen, verifiers: Path | None, alone: bool
+) -> VerifierFiles | None:
+    if verifiers is None:
+        return None
+    place = verifiers if alone else verifiers / task.id
+    if not place.is_dir():
+        raise UsageError(f"{place}: is no folder. Put the verifiers of task {task.id!r} there.")
+    return VerifierFiles.of_folder(place, folder.objects)
+
+
+def _judge_attempt(judge: Judge, folder: RunFolder, journal: Journal, wish: Wish) -> dict[str, Any]:
+    name = f"{journal.started.trial}, attempt {journal.started.attempt}"
+    verdicts = judge.judge_trial(journal, wish.every_step, _Progress(name))
+    write_verdicts(folder, verdicts)
+    subgoals = {
+        subgoal: {"runs": tally.runs, "states": len(tally.states), "cached": tally.cached}
+        for subgoal, tally in judge.tallies.items()
+    }
+    differ = fresh_check(judge, journal, verdicts, _Progress(f"{name}, check")) if wish.check else []
+    return _report(verdicts, subgoals, differ)
+
+
+def _report(
+    verdicts: TrialVerdicts, subgoals: dict[str, dict[str, int]], differ: list[Mismatch]
+) -> dict[str, Any]:
+    return {
+        "trial": verdicts.trial,
+        "attempt": verdicts.attempt,
+        "final": verdicts.final,
+        "subgoals": subgoals,
+        "verifiers": verdicts.verifiers,
+        "differ": [msgspec.to_builtins(mismatch) for mismatch in differ],
+    }
+
+
+class _Progress:
+    """One line on a terminal, overwritten; nothing elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._shown = name, sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._shown:
+            end = "\n" if done >= total else ""
+            sys.stderr.write(f"\r{self._name}: step {done} of {total}{end}")
+            sys.stderr.flush()
+
+
+def _print(reports: list[dict[str, Any]], open_ended: list[str]) -> None:
+    for report in reports:
+        typer.echo(f"{report['trial']}, attempt {report['attempt']}")
+        for name, final in report["final"].items():
+            cost = report["subgoals"].get(name, {"runs": 0, "states": 0, "cached": 0})
+            typer.echo(
+                f"  {name}: {' '.join(final)} at the end; {cost['states']} distinct states, "
+                f"{cost['runs']} runs, {cost['cached']} from the cache"
+            )
+        for differ in report["differ"]:
+            typer.echo(
+                f"  {differ['subgoal']}, step {differ['step']}: {differ['cached']} by its declared reads, "
+                f"{differ['fresh']} on the full state"
+            )
+    if open_ended:
+        typer.echo(f"not ended yet or without a state, hence not judged: {', '.join(open_ended)}")

@@ -1,0 +1,213 @@
+"""Agents in their own process and sandbox: what they see, what they can send, how they break."""
+
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.agents.process import AgentProcess, AgentProgram
+from seatrial.environment.host import Host
+from seatrial.errors import AgentFault
+
+HELLO = {"observation": {"text": "do it", "outcome": "ok", "done": False}, "tools": [], "seed": 5}
+_count = 0
+
+
+@contextmanager
+def agent(host: Host, program: AgentProgram) -> Iterator[AgentProcess]:
+    global _count
+    _count += 1
+    process = AgentProcess(host, program, HELLO, f"test-agent-{_count}")
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+def python(source: str, **config: Any) -> AgentProgram:
+    return AgentProgram("mine:Agent", config, {"mine.py": source.encode()})
+
+
+def shown(text: str, done: bool = False) -> dict[str, Any]:
+    return {"text": text, "outcome": "ok", "done": done}
+
+
+def step(tool: str, **more: Any) -> dict[str, Any]:
+    plain = {"tool": tool, "arguments": {}, "when_shown": None, "patience": 0.0, "belief": None}
+    return {**plain, **more}
+
+
+def test_a_script_is_played_in_order(host: Host) -> None:
+    steps = [
+        step("shell", arguments={"command": "ls"}),
+        step("shell", arguments={"command": "two"}, belief={"facts": {"a": 1}}),
+        step("finish", when_shown="never"),
+    ]
+    with agent(host, AgentProgram(None, {"steps": steps})) as process:
+        played = []
+        for _ in range(4):
+            request = process.next_request(10)
+            assert request is not None
+            played.append((request.params["tool"], request.params["arguments"]))
+            process.answer(request, shown("x"))
+    assert played == [
+        ("shell", {"command": "ls"}),
+        ("report_belief", {"facts": {"a": 1}}),
+        ("shell", {"command": "two"}),
+        ("give_up", {"reason": "never shown: never"}),
+    ]
+
+
+def test_a_patient_step_looks_again_until_it_is_shown(host: Host) -> None:
+    steps = [step("shell", arguments={"command": "poll"}), step("finish", when_shown="ready", patience=5.0)]
+    with agent(host, AgentProgram(None, {"steps": steps})) as process:
+        tools = []
+        for text in ("not yet", "not yet", "ready", ""):
+            request = process.next_request(10)
+            assert request is not None
+            tools.append(request.params["tool"])
+            process.answer(request, shown(text))
+    assert tools == ["shell", "shell", "shell", "finish"]
+
+
+def test_a_python_agent_gets_config_seed_and_observations(host: Host) -> None:
+    source = """
+class Agent:
+    def __init__(self, config, seed):
+        self.text = f"{config['greeting']} {seed}"
+    def act(self, observation):
+        return {"tool": "shell", "arguments": {"command": self.text + observation["text"]}, "key": "k1"}
+"""
+    with agent(host, python(source, greeting="hello")) as process:
+        request = process.next_request(10)
+        assert request is not None
+        assert request.params == {"tool": "shell", "arguments": {"command": "hello 5do it"}, "key": "k1"}
+        process.answer(request, shown("", done=True))
+        time.sleep(0.2)
+        assert process.next_request(5) is None
+        assert process.close() == 0
+
+
+def test_the_agent_sees_nothing_but_its_own(host: Host) -> None:
+    source = """
+import os, socket
+class Agent:
+    def __init__(self, config, seed): pass
+    def act(self, observation):
+        seen = {
+            "agent": os.listdir("/agent"), "run": sorted(os.listdir("/run")), "home": os.path.exists("/root"),
+            "environment": sorted(os.environ), "pids": [p for p in os.listdir("/proc") if p.isdigit()],
+            "interfaces": [name for _, name in socket.if_nameindex()],
+            "mounts": open("/proc/self/mountinfo").read(),
+        }
+        return {"tool": "shell", "arguments": seen}
+"""
+    with agent(host, python(source)) as process:
+        request = process.next_request(10)
+        assert request is not None
+        seen = request.params["arguments"]
+    assert seen["agent"] == ["mine.py"]
+    assert seen["run"] == ["agent.py", "gateway.sock"]
+    assert not seen["home"]
+    assert seen["interfaces"] == ["lo"]
+    assert len(seen["pids"]) <= 2
+    assert not any(name.startswith(("SEATRIAL", "PYTEST", "VIRTUAL")) for name in seen["environment"])
+    assert "scratch" not in seen["mounts"]
+
+
+def test_an_agent_that_crashes_says_where(host: Host) -> None:
+    source = "class Agent:\n    def __init__(self, c, s): pass\n    def act(self, o): return 1 / 0\n"
+    with agent(host, python(source)) as process:
+        request = process.next_request(10)
+        assert request is not None
+        assert request.method == "crashed"
+        assert "ZeroDivisionError" in request.params["traceback"]
+        assert process.ready
+
+
+def test_an_agent_that_cannot_be_imported_was_never_ready(host: Host) -> None:
+    with agent(host, python("import nothing_of_that_name")) as process:
+        request = process.next_request(10)
+        assert request is not None
+        assert "nothing_of_that_name" in request.params["traceback"]
+        assert not process.ready
+
+
+@pytest.mark.parametrize(
+    "line", [b"not json", b"[1]", b'{"method": 3}', b'{"method": "act", "params": []}', b"\xff\xfe", b"[" * 9999]
+)
+def test_what_is_no_request_is_a_fault(host: Host, line: bytes) -> None:
+    source = f"""
+import socket
+class Agent:
+    def __init__(self, config, seed):
+        s = socket.socket(socket.AF_UNIX)
+        raw = __import__("__main__")
+        import gc
+        c = [o for o in gc.get_objects() if type(o).__name__ == "Connection"][0]
+        c._lines.write({line!r} + b"\\n"); c._lines.flush()
+        c._lines.readline()
+"""
+    with agent(host, python(source)) as process, pytest.raises(AgentFault, match="no JSON-RPC line"):
+        process.next_request(10)
+
+
+def test_unknown_methods_are_answered_with_an_error(host: Host) -> None:
+    source = """
+import gc
+class Agent:
+    def __init__(self, config, seed):
+        c = [o for o in gc.get_objects() if type(o).__name__ == "Connection"][0]
+        try:
+            c.call("steal")
+        except RuntimeError as fault:
+            self.said = str(fault)
+    def act(self, observation):
+        return {"tool": "finish", "arguments": {"summary": self.said}}
+"""
+    with agent(host, python(source)) as process:
+        request = process.next_request(10)
+        assert request is not None
+        assert request.params["arguments"]["summary"] == "no method 'steal'"
+
+
+def test_thinking_too_long_ends_the_wait(host: Host) -> None:
+    source = "import time\nclass Agent:\n    def __init__(s, c, d): pass\n    def act(s, o): time.sleep(60)\n"
+    with agent(host, python(source)) as process:
+        begun = time.monotonic()
+        assert process.next_request(1.0) is None
+        assert time.monotonic() - begun < 10
+        assert process.running()
+
+
+def test_nothing_of_an_agent_survives_its_end(host: Host) -> None:
+    source = """
+import os, subprocess
+class Agent:
+    def __init__(self, config, seed):
+        subprocess.Popen(["/bin/sh", "-c", "exec sleep 7654.321"], start_new_session=True)
+    def act(self, observation):
+        return {"tool": "shell", "arguments": {"command": "x"}}
+"""
+    with agent(host, python(source)) as process:
+        assert process.next_request(10) is not None
+    time.sleep(0.2)
+    assert not _command_lines_with("7654.321")
+
+
+def _command_lines_with(text: str) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line and "pytest" not in line:
+            found.append(line)
+    return found
+
+
