@@ -25,7 +25,8 @@ class Lab:
 
     @cached_property
     def host(self) -> Host:
-        return prepare_host()
+        number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+        return prepare_host(slot=200 + int(number))
 
     @cached_property
     def objects(self) -> ObjectStore:

@@ -19,14 +19,11 @@ from seatrial.journal.run import RunFolder
 from seatrial.schedule.open_run import close_dead_attempts, open_run
 from seatrial.schedule.runner import run_plan, start_worker
 from seatrial.spec.loading import load_experiment
-from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.schedule.watching import Silent
+from seatrial.trial.job import TrialJob
 
 ROOT = Path(__file__).parents[2]
 WORKED = ROOT / "examples" / "worked"
-
-
-def quiet(trial: str, done: TrialDone | None) -> None:
-    """No progress."""
 
 
 def seatrial(*arguments: str, status: int = 0, stdin: str | None = None) -> str:
@@ -145,7 +142,7 @@ def script(*commands: str) -> str:
 @pytest.mark.parametrize("place", ["before_effect", "after_effect_before_ack"])
 def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: Path, place: Any) -> None:
     run = experiment(tmp_path, script("echo 1 > one", "echo 2 > two", "sleep 300 & echo 3 > three"))
-    done = start_worker(run, job(run, kill_at=(place, 3)))
+    done = start_worker(run, job(run, kill_at=(place, 3)), Silent())
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
     trial = run.manifest().plan[0].trial
     journal = read_journal(run.journal_path(trial, 1))
@@ -153,7 +150,7 @@ def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: P
     finished = [e.step for e in journal.events if isinstance(e, ActionFinished)]
     assert (requested, finished) == ([1, 2, 3], [1, 2])
     close_dead_attempts(run, run.manifest())
-    tally = run_plan(run, run.manifest(), quiet)
+    tally = run_plan(run, run.manifest(), Silent())
     assert tally.done[trial].attempt == 2
     assert run.attempts(trial) == [1, 2]
     assert [(line.attempt, line.infrastructure) for line in run.index()] == [(1, True), (2, False)]
@@ -190,7 +187,7 @@ def test_kill_9_of_the_worker_at_any_moment_loses_nothing_acknowledged(tmp_path:
 
 def test_a_budget_censors_but_the_final_state_is_judged(tmp_path: Path) -> None:
     run = experiment(tmp_path, script("true", "true", "true", "true"), budget="actions = 3")
-    run_plan(run, run.manifest(), quiet)
+    run_plan(run, run.manifest(), Silent())
     (line,) = run.index()
     assert line.stop_reason == "budget_actions"
     end = read_journal(run.journal_path(line.trial, 1)).events[-1]
@@ -200,7 +197,7 @@ def test_a_budget_censors_but_the_final_state_is_judged(tmp_path: Path) -> None:
 
 def test_a_script_that_ends_gives_up(tmp_path: Path) -> None:
     run = experiment(tmp_path, '[[step]]\ntool = "shell"\ncommand = "true"\n')
-    run_plan(run, run.manifest(), quiet)
+    run_plan(run, run.manifest(), Silent())
     assert run.index()[0].stop_reason == "gave_up"
 
 
@@ -212,7 +209,7 @@ def test_a_full_disk_is_a_harness_fault(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", small], check=True)
     try:
         run = experiment(small, script("head -c 20000000 /dev/zero > big; echo $?", "echo after"))
-        done = start_worker(run, job(run))
+        done = start_worker(run, job(run), Silent())
         assert done.infrastructure
         assert "space" in done.note.lower()
     finally:
@@ -236,7 +233,7 @@ def test_a_python_agent_runs_and_its_crash_is_its_own(tmp_path: Path) -> None:
         "options = { steps = 2 }\n"
     )
     run = open_run(load_experiment(tmp_path / "experiment.toml"), tmp_path / "run")
-    run_plan(run, run.manifest(), quiet)
+    run_plan(run, run.manifest(), Silent())
     (line,) = run.index()
     assert (line.stop_reason, line.infrastructure) == ("agent_fault", False)
     events = read_journal(run.journal_path(line.trial, 1)).events

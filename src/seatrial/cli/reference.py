@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-import click
-import typer
+from typer.testing import CliRunner
 
 from seatrial.cli.main import app
 
@@ -12,23 +11,29 @@ _INTRO = """# Commands
 Made from `--help`; a test keeps it equal. Every verb exits with 0 when all is fine, 1 on a finding, 2 on wrong
 usage or bad input, and takes `--json` for the same facts as data.
 """
+_WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100"}
 
 
 def reference() -> str:
     """The whole reference as Markdown."""
-    root = typer.main.get_command(app)
     parts = [_INTRO]
-    for path, command in _walk(root, "seatrial"):
-        context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
-        parts.append(f"## `{path}`\n\n```\n{command.get_help(context).rstrip()}\n```\n")
+    for words in _commands():
+        shown = CliRunner().invoke(app, [*words, "--help"], env=_WIDTH, prog_name="seatrial")
+        parts.append(f"## `{' '.join(['seatrial', *words])}`\n\n```\n{shown.output.strip()}\n```\n")
     return "\n".join(parts)
 
 
-def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from _walk(command.commands[name], f"{path} {name}")
+def _commands() -> Iterator[list[str]]:
+    yield []
+    for command in app.registered_commands:
+        assert command.callback is not None
+        yield [command.callback.__name__]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        yield [str(group.name)]
+        for command in group.typer_instance.registered_commands:
+            assert command.callback is not None
+            yield [str(group.name), command.name or command.callback.__name__]
 
 
 if __name__ == "__main__":

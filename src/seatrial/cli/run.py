@@ -5,13 +5,15 @@ from typing import Annotated
 
 import msgspec
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
 from seatrial.errors import SeatrialError
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
 from seatrial.report.evidence import read_run
 from seatrial.schedule.open_run import close_dead_attempts, lock_run, open_run
-from seatrial.schedule.runner import Progress, Tally, run_plan
+from seatrial.schedule.runner import Tally, run_plan
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialDone
 
@@ -35,25 +37,37 @@ def run(
         dead = close_dead_attempts(folder, manifest)
         if dead and not json:
             typer.echo(f"{len(dead)} attempts of a runner that died are kept and marked: {', '.join(dead)}")
-        tally = run_plan(folder, manifest, _progress(len(manifest.plan), quiet=json))
+        with Progress(console=Console(quiet=json), transient=True) as bar:
+            tally = run_plan(folder, manifest, Shown(len(manifest.plan), bar))
     _conclude(folder, tally, json)
 
 
-def _progress(total: int, quiet: bool) -> Progress:
-    begun: dict[str, int] = {}
+class Shown:
+    """A bar with the trials done and the steps of the one under way, and a line for each that ended."""
 
-    def say(trial: str, done: TrialDone | None) -> None:
-        if quiet:
-            return
-        if done is None:
-            begun[trial] = begun.get(trial, 0) + 1
-            again = f", attempt {begun[trial]}" if begun[trial] > 1 else ""
-            typer.echo(f"[{len(begun)}/{total}] {trial}{again} …", nl=False)
-        else:
-            note = f" ({done.note.splitlines()[-1][:200]})" if done.note else ""
-            typer.echo(f" {done.stop_reason} after {done.steps} steps{note}")
+    def __init__(self, total: int, bar: Progress) -> None:
+        self._bar, self._begun, self._total = bar, set[str](), total
+        self._task = bar.add_task("", total=total)
 
-    return say
+    def began(self, trial: str, attempt: int) -> None:
+        """Name the trial under way."""
+        self._begun.add(trial)
+        again = f", attempt {attempt}" if attempt > 1 else ""
+        self._bar.update(self._task, description=f"{trial}{again}")
+
+    def moved(self, trial: str, steps: int) -> None:
+        """Count its steps."""
+        self._bar.update(self._task, description=f"{trial}: step {steps}")
+
+    def ended(self, trial: str, done: TrialDone) -> None:
+        """Say how it ended."""
+        note = f" ({done.note.splitlines()[-1][:200]})" if done.note else ""
+        self._bar.console.print(
+            f"[{len(self._begun)}/{self._total}] {trial}: {done.stop_reason} after {done.steps} steps{note}",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
+        if not done.infrastructure:
+            self._bar.advance(self._task)
 
 
 def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:

@@ -359,6 +359,15 @@ class Gateway:
             return changes, None
         return [], self._objects.put(msgspec.json.encode(changes))
 
+    def out_of_time(self) -> None:
+        """The agent thought past its time budget: end the trial and say so."""
+        self._meter.agent_acts()
+        limit = self._meter.budget.seconds or 0.0
+        self._journal.append(
+            BudgetExhausted(resource="seconds", limit=limit, used=self._meter.clock_us / 1e6)
+        )
+        self.stop_reason = "budget_seconds"
+
     def close(self) -> str:
         """Take in what background processes did last; returns the final fingerprint."""
         try:

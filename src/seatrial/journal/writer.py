@@ -1,7 +1,7 @@
 """Appends events to one attempt's journal: chained, acknowledged when the kernel has the line."""
 
 import os
-import time
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,8 @@ class JournalWriter:
     Args:
         path: the new ``journal.jsonl``; its folder must exist, the file must not.
         elapsed: gives the trial clock in microseconds.
-        fsync_every: seconds between fsyncs; 0 means for every event.
+        fsync_every: at most this many seconds pass before a line is on disk; 0 means before it is
+            acknowledged.
     """
 
     def __init__(self, path: Path, elapsed: Callable[[], int], fsync_every: float = FSYNC_SECONDS) -> None:
@@ -32,9 +33,14 @@ class JournalWriter:
             raise JournalError(f"{path}: journal exists. Attempts are never overwritten.") from None
         self._elapsed, self._fsync_every = elapsed, fsync_every
         self._encoder = msgspec.json.Encoder()
-        self._synced = time.monotonic()
         self._broken = False
         self.path, self.seq, self.last_digest = path, 0, ""
+        self._unsynced = threading.Event()
+        self._closing = threading.Event()
+        self._syncer: threading.Thread | None = None
+        if fsync_every > 0:
+            self._syncer = threading.Thread(target=self._sync_in_time, daemon=True)
+            self._syncer.start()
 
     def append(self, event: Event) -> Event:
         """Number, stamp, chain and write one event.
@@ -57,14 +63,25 @@ class JournalWriter:
             raise JournalError(f"{self.path}: cannot write event {self.seq}: {fault.strerror}") from fault
         self.last_digest = digest_bytes(line)
         self.seq += 1
-        now = time.monotonic()
-        if now - self._synced >= self._fsync_every:
+        if self._syncer is None:
             os.fdatasync(self._file)
-            self._synced = now
+        else:
+            self._unsynced.set()
         return event
+
+    def _sync_in_time(self) -> None:
+        """Bring lines to disk in a thread of its own: no action waits for it, and none has to follow."""
+        while not self._closing.wait(self._fsync_every):
+            if self._unsynced.is_set():
+                self._unsynced.clear()
+                os.fdatasync(self._file)
 
     def close(self) -> str:
         """Flush to disk and return the last line's digest, for the run's index."""
+        self._closing.set()
+        if self._syncer is not None:
+            self._syncer.join()
+            self._syncer = None
         if self._file >= 0:
             os.fsync(self._file)
             os.close(self._file)

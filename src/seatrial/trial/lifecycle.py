@@ -16,7 +16,7 @@ from seatrial.errors import AgentFault, EnvironmentFault, JournalError, Seatrial
 from seatrial.gateway.gateway import Gateway, Observation, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
-from seatrial.gateway.tools import offered
+from seatrial.gateway.tools import Tool, offered
 from seatrial.journal.events import AgentExited, AgentStarted, HarnessFaulted, StopReason, TrialEnded, TrialStarted
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, TrialPlanned
 from seatrial.journal.writer import JournalWriter
@@ -111,6 +111,7 @@ def _started(trial: _Trial, ground: Ground, sandbox: BubblewrapSandbox, fingerpr
         "stop": experiment.get("stop", "agent"),
         "cache": experiment.get("cache", "cold"),
         "limits": msgspec.to_builtins(trial.spec.environment.limits),
+        "tools": {tool.name: {"idempotent": tool.idempotent} for tool in _tools(trial)},
     }
     planned = trial.planned
     return TrialStarted(
@@ -132,12 +133,15 @@ def _never_ready(trial: _Trial) -> TrialStarted:
 def _gateway(
     trial: _Trial, sandbox: BubblewrapSandbox, journal: JournalWriter, meter: Meter, opened: contextlib.ExitStack
 ) -> Gateway:
-    experiment, budget = trial.manifest.experiment, trial.spec.budget
-    tools = offered(bool(experiment.get("belief")), bool(budget.human_requests))
-    offer = Offer({tool.name: tool for tool in tools}, _kill_point(trial.job))
+    experiment = trial.manifest.experiment
+    offer = Offer({tool.name: tool for tool in _tools(trial)}, _kill_point(trial.job))
     if experiment.get("stop") == "first_success":
         offer.judge = opened.enter_context(online_judge(trial.run, trial.task, trial.host))
     return Gateway(sandbox, journal, trial.run.objects, Policy(trial.spec, sandbox), meter, offer)
+
+
+def _tools(trial: _Trial) -> list[Tool]:
+    return offered(bool(trial.manifest.experiment.get("belief")), bool(trial.spec.budget.human_requests))
 
 
 def _kill_point(job: TrialJob) -> Any:
@@ -187,16 +191,17 @@ def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopRea
     while gateway.stop_reason is None:
         request = agent.next_request(meter.seconds_left())
         if request is None:
-            left = meter.seconds_left()
+            if meter.seconds_left() is not None and agent.running():
+                gateway.out_of_time()
+                break
             meter.agent_acts()
-            if left is not None and agent.running():
-                return "budget_seconds", {"limit": meter.budget.seconds}
             return "agent_fault", {"problem": agent.problems(), "started": agent.ready}
         if request.method == "crashed":
             meter.agent_acts()
             agent.answer(request, {})
             return "agent_fault", {"problem": str(request.params.get("traceback", ""))[-4000:], "started": agent.ready}
         agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
+    assert gateway.stop_reason is not None
     return gateway.stop_reason, {}
 
 

@@ -30,7 +30,13 @@ def tally(words):
 '''
 FAULTY = PRISTINE.replace("x * 2", "x * 3")
 NAMES = "import small"
-CASES = ["small.double(4)", "small.double('ab')", "small.double(None)", "small.tally('aab')", "small.tally([])"]
+CASES = [
+    "small.double(4)",
+    "small.double('ab')",
+    "small.double(None)",
+    "small.tally('aab')",
+    "small.tally([])",
+]
 PROGRAM = """\
 from small import double, tally
 

@@ -65,7 +65,13 @@ def test_the_suite_compares_what_it_says(task: Path):
     jobs = json.loads((task / "verifiers/expected/suite.json").read_text())
     kept = [seen for job in jobs for seen in job["expected"].values()]
     assert spec["provenance"]["observations"] == sum(map(len, kept)) > 1000
-    assert {job["name"] for job in jobs} >= {"test_itertoolz", "test_dicttoolz", "rerun-1", "rerun-2", "rerun-3"}
+    assert {job["name"] for job in jobs} >= {
+        "test_itertoolz",
+        "test_dicttoolz",
+        "rerun-1",
+        "rerun-2",
+        "rerun-3",
+    }
 
 
 def test_no_observation_rests_on_a_place_or_an_address(task: Path):

@@ -22,17 +22,32 @@ for index in range(5):
     sight.value("guess")
 sight.line("end ")
 """
+EVERYWHERE = """
+import os
+for descriptor in range(3, 40):
+    try:
+        os.write(descriptor, b'{"verdict": "pass"}')
+    except OSError:
+        pass
+"""
+REPLACED = """
+import builtins, os, sys
+builtins.print = sys.exit = os._exit = os.write = lambda *args, **kwargs: None
+"""
+BLIND = """
+import builtins
+builtins.sorted = lambda *args, **kwargs: []
+builtins.type = lambda *args: int
+"""
 ATTACKS = {
     "leaves on import": "import os\nos._exit(0)\n",
     "exits on import": "raise SystemExit(0)\n",
-    "replaces print and exits": "import builtins, os, sys\nbuiltins.print = print\nsys.exit = lambda *a: None\n"
-    "os._exit = lambda *a: None\n",
+    "replaces print and exits": REPLACED,
     "prints a verdict": "print('pass'); print('{\"verdict\": \"pass\"}')\n",
-    "writes to every descriptor": "import os\nfor d in range(3, 40):\n    try: os.write(d, b'{\"verdict\": \"pass\"}')\n"
-    "    except OSError: pass\n",
-    "forges the stream": FORGE + "import os\nos._exit(0)\n",
-    "forges and goes on": FORGE,
-    "breaks the renderer": "import builtins\nbuiltins.sorted = lambda *a, **k: []\nbuiltins.type = lambda *a: int\n",
+    "writes to every descriptor": EVERYWHERE,
+    "forges the stream and leaves": FORGE + "import os\nos._exit(0)\n",
+    "forges the stream and goes on": FORGE,
+    "breaks the renderer": BLIND,
     "returns what equals anything": "",
 }
 AGREEABLE = """
@@ -77,7 +92,7 @@ def test_noise_does_not_fail_a_right_package(small: Small):
     assert judge.focused(small.verifiers, "cases")["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("name", ["conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.py", "pytest_fixed.py"])
+@pytest.mark.parametrize("name", ["conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.py"])
 @pytest.mark.parametrize("folder", ["", "small/"])
 def test_planted_modules_are_never_imported(small: Small, name: str, folder: str):
     Path(folder + name).write_text("import small\nsmall.double = lambda x: x + x\n")
@@ -117,7 +132,9 @@ def test_a_missing_package_fails(small: Small):
     assert judge.focused(small.verifiers, "cases")["verdict"] == "fail"
 
 
-def test_a_probe_that_cannot_run_is_nobodys_failure(small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_probe_that_cannot_run_is_nobodys_failure(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     fake = tmp_path / "bin" / "probe"
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\ncat > /dev/null\necho 'probe: no sandbox' >&2\nexit 125\n")
@@ -152,7 +169,9 @@ def test_a_product_is_judged_by_content(report: Small, text: str, verdict: str):
     assert judge.product(report.verifiers, "report")["verdict"] == verdict
 
 
-@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), lambda path: os.symlink("right", path), os.mkdir])
+@pytest.mark.parametrize(
+    "make", [lambda path: os.mkfifo(path), lambda path: os.symlink("right", path), os.mkdir]
+)
 def test_a_product_must_be_a_regular_file(report: Small, make):
     Path("right").write_text('{"a": 1}\n{"a": 2}\n')
     make("out.jsonl")

@@ -23,6 +23,7 @@ def rewritten(assertion: str, before: str = "") -> str:
         ("assert f(1) in g(1)", "__sight__.truth(f(1) in g(1))"),
         ("assert f(1) is g", "__sight__.truth(f(1) is g)"),
         ("assert f(hash(x)) == f(1)", "__sight__.truth(f(hash(x)) == f(1))"),
+        ("assert g.__doc__ == f.__doc__", "__sight__.truth(g.__doc__ == f.__doc__)"),
         ("assert raises(KeyError, lambda: f(1))", "__sight__.raising(KeyError, lambda: f(1))"),
         ("pytest.raises(KeyError, f, 1)", "__sight__.raising(KeyError, f, 1)"),
         ("with pytest.raises(KeyError): f(1)", "with __sight__.raises(KeyError):\nf(1)"),

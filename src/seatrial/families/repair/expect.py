@@ -21,7 +21,6 @@ HASH_SEEDS = (0, 1, 2, 3)
 SECONDS = 20
 # A fault may loop or grow for ever; the shell sets bounds (KiB, seconds) before the child starts.
 BOUNDED = ["sh", "-c", 'ulimit -v 2097152 -t 20; exec "$@"', "sh"]
-NONCE = "observed"
 
 Stream = dict[str, list[str]]
 Expected = dict[str, list[str | None]]
@@ -52,7 +51,8 @@ def observe(
 
     ``-I`` would ignore the hash seed; ``-P -s -S`` and an environment of our own isolate as well.
     """
-    sent = json.dumps({**payload, "nonce": NONCE, "runtime": RUNTIME.read_text(encoding="utf-8")})
+    nonce = f"observed-{hash_seed}"
+    sent = json.dumps({**payload, "nonce": nonce, "runtime": RUNTIME.read_text(encoding="utf-8")})
     command = [*BOUNDED, sys.executable, "-P", "-s", "-S", "-B", "-c", BOOT]
     try:
         done = subprocess.run(
@@ -61,7 +61,7 @@ def observe(
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return {}, False
-    return read_stream(done.stdout, NONCE)
+    return read_stream(done.stdout, nonce)
 
 
 def steady(payload: Mapping[str, Any], view: Path) -> tuple[Expected, int]:

@@ -19,7 +19,11 @@ def value_text(value: Any) -> str:
 
 
 def key_text(key: str) -> str:
-    return key if key.isascii() and key.replace("_", "").replace("-", "").isalnum() else json.dumps(key, ensure_ascii=False)
+    return (
+        key
+        if key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+        else json.dumps(key, ensure_ascii=False)
+    )
 
 
 def lines_text(text: str) -> str:

@@ -8,8 +8,10 @@ local names that only held them, are dropped.
 import ast
 
 SIGHT = "__sight__"
-# A value that depends on addresses or hash seeds is no property of the package.
+# What depends on addresses, hash seeds or the interpreter's release is no property of the package.
 UNSTEADY = {"hash", "id"}
+# Compilers of later releases strip indentation.
+UNSTEADY_ATTRIBUTES = {"__doc__"}
 LITERAL_CALLS = {"list", "tuple", "set", "dict", "frozenset", "range"}
 
 
@@ -127,9 +129,13 @@ def is_literal(node: ast.expr) -> bool:
 
 
 def is_unsteady(node: ast.expr) -> bool:
-    """Whether an expression asks for a hash or an address."""
-    names = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    return any(isinstance(name, ast.Name) and name.id in UNSTEADY for name in names)
+    """Whether an expression asks for a hash, an address or a docstring."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr in UNSTEADY_ATTRIBUTES:
+            return True
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in UNSTEADY:
+            return True
+    return False
 
 
 def assigned_name(node: ast.stmt) -> str | None:

@@ -1,0 +1,34 @@
+"""The world of a recorded trial as it was after any of its steps."""
+
+from seatrial.environment.host import Host
+from seatrial.environment.sandbox import BubblewrapSandbox
+from seatrial.errors import JournalError
+from seatrial.journal.entries import Entry, State
+from seatrial.journal.reader import read_journal, state_at
+from seatrial.journal.run import RunFolder
+from seatrial.trial.ground import prepare_ground
+
+
+def difference(base: State, state: State) -> State:
+    """How a state differs from a base: changed entries, and ``absent`` ones for what is gone."""
+    changed = {
+        path: entry
+        for path, entry in state.items()
+        if path not in base or base[path].identity() != entry.identity()
+    }
+    gone = {path: Entry(path=path, kind="absent") for path in base if path not in state}
+    return {**changed, **gone}
+
+
+def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) -> BubblewrapSandbox:
+    """A new sandbox in the state after a step; processes of the original do not come along.
+
+    Raises:
+        JournalError: no such step, or the base of today is not the base of the trial.
+    """
+    ended = run.ended(trial, attempt)
+    journal = read_journal(run.journal_path(trial, attempt), ended.digest if ended else None)
+    ground = prepare_ground(run, run.manifest().task(journal.started.task), host)
+    if journal.started.fingerprint and journal.started.conditions["base"]["digest"] != ground.base.digest:
+        raise JournalError(f"{journal.path}: the task's base is not the one this trial ran on. Build it anew.")
+    return BubblewrapSandbox(ground, difference(ground.base.state, state_at(journal, run.objects, step)))
