@@ -1,4 +1,4 @@
-"""What starting costs, against a bare interpreter in the same run: user plus system time of whole processes."""
+"""What starting costs, against a bare interpreter in the same run: processor time of whole processes."""
 
 import resource
 import statistics
@@ -24,5 +24,7 @@ def main() -> list[str]:
         for _ in range(RUNS):
             bare = cpu_seconds("pass")
             ratios.append(cpu_seconds(code) / bare)
-        lines.append(f"{code}: {statistics.median(ratios):.1f}x a bare interpreter's start (aim for seatrial: <= 20)")
+        lines.append(
+            f"{code}: {statistics.median(ratios):.1f}x a bare interpreter's start (aim for seatrial: <= 20)"
+        )
     return lines

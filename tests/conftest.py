@@ -1,4 +1,4 @@
-"""One prepared host per test process; tests that need to be root, or not to be, are skipped for the others."""
+"""One prepared host per test process; tests for root, or for others, are skipped for the rest."""
 
 import os
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 """Agents in their own process and sandbox: what they see, what they can send, how they break."""
 
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,7 +137,8 @@ def test_an_agent_that_cannot_be_imported_was_never_ready(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"not json", b"[1]", b'{"method": 3}', b'{"method": "act", "params": []}', b"\xff\xfe", b"[" * 9999]
+    "line",
+    [b"not json", b"[1]", b'{"method": 3}', b'{"method": "act", "params": []}', b"\xff\xfe", b"[" * 9999],
 )
 def test_what_is_no_request_is_a_fault(host: Host, line: bytes) -> None:
     source = f"""
@@ -209,5 +209,3 @@ def _command_lines_with(text: str) -> list[str]:
         if text in line and "pytest" not in line:
             found.append(line)
     return found
-
-

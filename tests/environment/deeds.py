@@ -7,16 +7,19 @@ from collections.abc import Callable
 from tests.environment.walk import Facts
 
 NAMES = [
-    "a", "b", "c", "f", "d e", "x%41y", "new\nline", b"\xff\xfe".decode("utf-8", "surrogateescape"), "é", "n" * 255,
-    "-dash", "q'\"uote", ".hidden", "back\\012slash", "sub", "other", "a.txt",
+    "a", "b", "c", "f", "d e", "x%41y", "new\nline", "\udcff\udcfe", "é", "n" * 255, "-dash",
+    "q'\"uote", ".hidden", "back\\012slash", "sub", "other", "a.txt",
 ]  # fmt: skip
-PLACES = {"workspace": "/workspace", "home": "/home/agent", "tmp": "/tmp", "var-tmp": "/var/tmp", "shm": "/dev/shm"}
+PLACES = {
+    "workspace": "/workspace", "home": "/home/agent", "tmp": "/tmp", "var-tmp": "/var/tmp", "shm": "/dev/shm",
+}  # fmt: skip
 DATABASE = "workspace/db.sqlite"
 
 MAPPER = r"""
 import ctypes, os, signal, sys
-libc = ctypes.CDLL(None, use_errno=True); libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+from ctypes import c_int, c_long, c_size_t, c_void_p
+libc = ctypes.CDLL(None, use_errno=True); libc.mmap.restype = c_void_p
+libc.mmap.argtypes = [c_void_p, c_size_t, c_int, c_int, c_int, c_long]
 path = os.fsencode(sys.argv[1]); fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
 if os.fstat(fd).st_size < 64: os.ftruncate(fd, 64)
 at = libc.mmap(None, 64, 3, 1, fd, 0); os.close(fd)
@@ -30,7 +33,8 @@ if sys.argv[2] == "once": os._exit(0)
 os.close(1); os.close(2); signal.alarm(20)
 while True: signal.pause()
 """
-EXCHANGE = "import ctypes,os,sys;ctypes.CDLL(None).renameat2(-100,os.fsencode(sys.argv[1]),-100,os.fsencode(sys.argv[2]),2)"
+EXCHANGE = """import ctypes,os,sys
+one, other = map(os.fsencode, sys.argv[1:]); ctypes.CDLL(None).renameat2(-100,one,-100,other,2)"""
 TMPFILE = """import os,sys
 d,n=os.path.split(sys.argv[1]); fd=os.open(d,os.O_TMPFILE|os.O_RDWR,0o600); os.write(fd,b"tmp")
 os.link(f"/proc/self/fd/{fd}",sys.argv[1],follow_symlinks=True); os.write(fd,b"more")"""
@@ -136,7 +140,8 @@ class Deeds:
         return f"chmod {mode} -- {shlex.quote(target)}" + ("; sleep 0" if mode == "000" else "")
 
     def symlink(self) -> str:
-        target = self.random.choice([self._any(), "..", "/etc/passwd", "nowhere", "/", "../sub", self._existing("dir")])
+        there = [self._any(), self._existing("dir")]
+        target = self.random.choice([*there, "..", "/etc/passwd", "nowhere", "/", "../sub"])
         return f"ln -sT -- {shlex.quote(target)} {shlex.quote(self._new())}"
 
     def hardlink(self) -> str:
@@ -166,7 +171,8 @@ class Deeds:
 
     def remake(self) -> str:
         path = shlex.quote(self._any())
-        again = self.random.choice([f"echo again > {path}", f"mkdir {path}; echo in > {path}/a", f"mkdir {path}"])
+        ways = [f"echo again > {path}", f"mkdir {path}; echo in > {path}/a", f"mkdir {path}"]
+        again = self.random.choice(ways)
         return f"rm -rf -- {path}; {again}"
 
     def swap_kind(self) -> str:
@@ -213,15 +219,21 @@ class Deeds:
 
     def sql(self) -> str:
         if self.random.random() < 0.1:
-            return self.random.choice([
-                "rm -f /workspace/db.sqlite*", "ln -f /workspace/db.sqlite /tmp/a", "mv /workspace/db.sqlite /tmp/b",
-                "cp /workspace/db.sqlite /tmp/c; cp /tmp/c /workspace/db.sqlite", "ln -f /tmp/b /workspace/db.sqlite",
-            ])  # fmt: skip
+            return self.random.choice(
+                [
+                    "rm -f /workspace/db.sqlite*",
+                    "ln -f /workspace/db.sqlite /tmp/a",
+                    "mv /workspace/db.sqlite /tmp/b",
+                    "cp /workspace/db.sqlite /tmp/c; cp /tmp/c /workspace/db.sqlite",
+                    "ln -f /tmp/b /workspace/db.sqlite",
+                ]
+            )
         return self._python(SQL, str(self.random.randint(0, 10**6)))
 
     def append_behind(self) -> str:
         path = shlex.quote(self._path())
-        return f"(for i in 1 2 3 4 5 6; do echo $i >> {path}; sleep 0.0$((RANDOM % 5)); done) >/dev/null 2>&1 &"
+        loop = f"for i in 1 2 3 4 5 6; do echo $i >> {path}; sleep 0.0$((RANDOM % 5)); done"
+        return f"({loop}) >/dev/null 2>&1 &"
 
     def map_file(self) -> str:
         path = self._path()
@@ -233,11 +245,14 @@ class Deeds:
         run = self._python(MAPPER, path, how)
         if how == "once":
             return before + run
-        return f"{before}{run} >/dev/null 2>&1 & for i in $(seq 50); do sleep 0.005; [ -s /tmp/pids ] && break; done"
+        wait = "for i in $(seq 50); do sleep 0.005; [ -s /tmp/pids ] && break; done"
+        return f"{before}{run} >/dev/null 2>&1 & {wait}"
 
     def kick(self) -> str:
         number = self.random.choice(["USR1", "USR1", "USR2", "KILL"])
-        return f"kill -{number} $(cat /tmp/pids) 2>/dev/null; sleep 0.01; [ {number} = USR1 ] || rm -f /tmp/pids"
+        forget = f"[ {number} = USR1 ] || rm -f /tmp/pids"
+        return f"kill -{number} $(cat /tmp/pids) 2>/dev/null; sleep 0.01; {forget}"
 
     def many(self) -> str:
-        return f"cd {shlex.quote(self._existing('dir'))} && for i in $(seq 40); do echo $i > m$i; done; rm -f m1*"
+        folder = shlex.quote(self._existing("dir"))
+        return f"cd {folder} && for i in $(seq 40); do echo $i > m$i; done; rm -f m1*"

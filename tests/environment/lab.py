@@ -13,7 +13,9 @@ from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
 from seatrial.journal.entries import State
 from seatrial.journal.objects import ObjectStore
 
-FILES = {"LICENSE": b"MIT\n", "a.txt": b"A\n", "sub/b.txt": b"B\n", "sub/deep/c.txt": b"C\n", "other/d": b"D\n"}
+FILES = {
+    "LICENSE": b"MIT\n", "a.txt": b"A\n", "sub/b.txt": b"B\n", "sub/deep/c.txt": b"C\n", "other/d": b"D\n",
+}  # fmt: skip
 
 
 class Lab:

@@ -46,11 +46,13 @@ class Check:
         self.rescans += delta.touched.overflow
         fold(self.state, delta.changes)
         folded = {path: facts_of(entry) for path, entry in self.state.items()}
-        wrong = {p: (folded.get(p), facts.get(p)) for p in folded.keys() | facts.keys() if folded.get(p) != facts.get(p)}
+        both = {path: (folded.get(path), facts.get(path)) for path in folded.keys() | facts.keys()}
+        wrong = {path: pair for path, pair in both.items() if pair[0] != pair[1]}
         assert not wrong, f"folded, live: {wrong}; touched {delta.touched}"
         assert audited, f"a full scan disagrees; touched {delta.touched}"
-        assert self.by_print.setdefault(delta.fingerprint, mean) == mean, "one fingerprint, two states"
-        assert self.by_meaning.setdefault(mean, delta.fingerprint) == delta.fingerprint, "one state, two fingerprints"
+        mark = delta.fingerprint
+        assert self.by_print.setdefault(mark, mean) == mean, "one fingerprint, two states"
+        assert self.by_meaning.setdefault(mean, mark) == mark, "one state, two fingerprints"
         return facts
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from blake3 import blake3
 
 KINDS = {
-    stat.S_IFREG: "file", stat.S_IFDIR: "dir", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"
+    stat.S_IFREG: "file", stat.S_IFDIR: "dir", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo",
+    stat.S_IFSOCK: "socket",
 }  # fmt: skip
 Facts = tuple[object, ...]
 

@@ -54,7 +54,7 @@ def test_round_trip_and_fold(tmp_path: Path) -> None:
     assert [event.seq for event in journal.events] == list(range(7))
     assert all(event.elapsed == 7 for event in journal.events)
     assert sorted(state_at(journal, objects, 2)) == ["workspace/1", "workspace/2", "workspace/kept"]
-    with pytest.raises(JournalError, match="no step 4. The last one is 3"):
+    with pytest.raises(JournalError, match=r"no step 4\. The last one is 3"):
         state_at(journal, objects, 4)
 
 
@@ -106,7 +106,7 @@ def test_any_changed_byte_is_found(tmp_path_factory: pytest.TempPathFactory, dat
     new = data.draw(st.integers(0, 255).filter(lambda value: value != whole[at]))
     whole[at] = new
     path.write_bytes(whole)
-    with pytest.raises(JournalError, match="journal.jsonl"):
+    with pytest.raises(JournalError, match=r"journal\.jsonl"):
         read_journal(path, digest)
 
 
@@ -204,7 +204,7 @@ def test_fold_keeps_the_last_word_and_digests_ignore_order(changes: list[tuple[s
         Entry(path=path, kind="absent") if what == "absent" else _file(path, what) for path, what in changes
     ]
     state = fold({}, entries)
-    model = {path: what for path, what in changes}
+    model = dict(changes)
     assert {p: e.digest for p, e in state.items()} == {p: w for p, w in model.items() if w != "absent"}
     values = list(state.values())
     assert digest_entries(values) == digest_entries(reversed(values))

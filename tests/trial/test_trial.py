@@ -18,8 +18,8 @@ from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.open_run import close_dead_attempts, open_run
 from seatrial.schedule.runner import run_plan, start_worker
-from seatrial.spec.loading import load_experiment
 from seatrial.schedule.watching import Silent
+from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
 
 ROOT = Path(__file__).parents[2]
@@ -159,10 +159,12 @@ def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: P
 
 def _nothing_left(run: RunFolder) -> None:
     """No process, no mount, no world of a trial that is over."""
-    assert not [p for p in (run.folder / "scratch" / "worlds").iterdir()]
+    assert not list((run.folder / "scratch" / "worlds").iterdir())
     mounts = Path("/proc/self/mountinfo").read_text()
     assert str(run.folder) not in mounts
-    assert "sleep 300" not in subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
+    assert (
+        "sleep 300" not in subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def test_kill_9_of_the_worker_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None:

@@ -118,6 +118,8 @@ def ask(
 ) -> VerdictRow:
     """The row that one verifier (its text) gives for one state."""
     maker = Maker(folder)
-    task = maker.task({"v": verifier}, [{"id": "one", "verifier": "verifiers/v", "reads": list(reads), **subgoal}])
+    task = maker.task(
+        {"v": verifier}, [{"id": "one", "verifier": "verifiers/v", "reads": list(reads), **subgoal}]
+    )
     with judging(folder, host, maker, task) as judge:
         return judge.judge(maker.state(files), "one")

@@ -10,7 +10,9 @@ from seatrial.environment.host import Host
 from tests.verify.bench import PYTHON, Content, Maker, ask, judging
 
 FILES: dict[str, Content] = {"app.py": "print('from the agent')\n", "data/x": "x\n"}
-RUN = PYTHON + """
+RUN = (
+    PYTHON
+    + """
 import json, os, subprocess, sys
 def probe(*words, **options):
     done = subprocess.run(["probe", *words], capture_output=True, **options)
@@ -18,6 +20,7 @@ def probe(*words, **options):
 def give(value):
     os.write(3, json.dumps({"verdict": "pass", "evidence": value}).encode())
 """
+)
 
 
 def given(folder: Path, host: Host, script: str, files: dict[str, Content] = FILES, **subgoal: Any) -> Any:
@@ -137,7 +140,9 @@ def test_a_probe_ends_with_its_verifier(tmp_path: Path, host: Host) -> None:
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("noise", [b"", b"\0\0\0\1x", b"\xff" * 64, b"\0\0\0\0" * 1000, b"\0\0\0\x031.0\0\0\0\x0599999"])
+@pytest.mark.parametrize(
+    "noise", [b"", b"\0\0\0\1x", b"\xff" * 64, b"\0\0\0\0" * 1000, b"\0\0\0\x031.0\0\0\0\x0599999"]
+)
 def test_noise_on_the_socket_does_no_harm(tmp_path: Path, host: Host, noise: bytes) -> None:
     script = f"""
 import socket

@@ -43,7 +43,9 @@ def test_mode_owner_links_and_attributes_count(tmp_path: Path) -> None:
     digests = {digest_of(maker, {e.path: e}, "files:a") for e in [plain, *others]}
     assert len(digests) == 5
     later = msgspec.structs.replace(plain, mtime=5)
-    assert digest_of(maker, {later.path: later}, "files:a") == digest_of(maker, {plain.path: plain}, "files:a")
+    assert digest_of(maker, {later.path: later}, "files:a") == digest_of(
+        maker, {plain.path: plain}, "files:a"
+    )
 
 
 def test_no_declaration_is_the_whole_state(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ FILES = {"a.txt": "hello\n", "deep/b": "x"}
         (SHELL + "grep -q hello a.txt && echo pass >&3 || echo fail >&3", "pass", None),
         (SHELL + "grep -q adieu a.txt && echo pass >&3 || echo fail >&3", "fail", None),
         (
-            PYTHON + 'import json, os; os.write(3, json.dumps({"verdict": "fail", "evidence": [1]}).encode())',
+            PYTHON
+            + 'import json, os; os.write(3, json.dumps({"verdict": "fail", "evidence": [1]}).encode())',
             "fail",
             [1],
         ),

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatrial.environment.host import Host
 from seatrial.errors import JournalError
 from seatrial.journal.entries import Entry, State
 from seatrial.verify.view import TIME_NS, View, leads_inside
 from tests.verify.bench import Maker
 
 ROOTS = ("workspace", "tmp")
-UID = os.geteuid()
 
 
 def snapshot(folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -96,11 +96,13 @@ def settle_groups(state: State) -> State:
 
 
 @settings(max_examples=100, deadline=None)
-@given(SEQUENCES)
-def test_an_incremental_view_equals_a_fresh_one(sequence: list[list[tuple[str, tuple[Any, ...]]]]) -> None:
+@given(sequence=SEQUENCES)
+def test_an_incremental_view_equals_a_fresh_one(
+    host: Host, sequence: list[list[tuple[str, tuple[Any, ...]]]]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         maker = Maker(Path(folder))
-        view = View(Path(folder) / "view", UID, maker.objects, ROOTS)
+        view = View(Path(folder) / "view", host.uid("verifier"), maker.objects, ROOTS)
         state: State = {}
         before: State = {}
         for number, batch in enumerate(sequence):
@@ -109,19 +111,19 @@ def test_an_incremental_view_equals_a_fresh_one(sequence: list[list[tuple[str, t
             now = settle_groups(state)
             dirty = {p for p in {*now, *before} if now.get(p) != before.get(p)}
             view.sync(now, dirty if number % 3 else None)
-            fresh = View(Path(folder) / f"fresh{number}", UID, maker.objects, ROOTS)
+            fresh = View(Path(folder) / f"fresh{number}", host.uid("verifier"), maker.objects, ROOTS)
             fresh.sync(now)
             assert snapshot(view.folder) == snapshot(fresh.folder)
             assert view.left_out == fresh.left_out
             before = now
 
 
-def test_what_a_view_holds(tmp_path: Path) -> None:
+def test_what_a_view_holds(tmp_path: Path, host: Host) -> None:
     maker = Maker(tmp_path)
     secret = maker.file("x", "s", mode=0o000, xattrs={"user.a": "62", "user.overlay.redirect": "2f"})
     state = maker.state({"a/b/c": "deep", "secret": secret, "p": Entry(path="x", kind="fifo")})
     del state["workspace/a"], state["workspace/a/b"]
-    view = View(tmp_path / "view", UID, maker.objects, ("workspace",))
+    view = View(tmp_path / "view", host.uid("verifier"), maker.objects, ("workspace",))
     view.sync(state)
     seen = view.folder / "workspace"
     assert (seen / "a/b/c").read_text() == "deep"
@@ -162,19 +164,21 @@ def test_links_that_may_be_followed(path: str, target: str, inside: bool) -> Non
     assert leads_inside(link, ("workspace", "home")) is inside
 
 
-@pytest.mark.parametrize("path", ["workspace/../etc", "etc/passwd", "workspace//a", "/workspace/a", "workspace/a/."])
-def test_a_forged_path_is_refused(tmp_path: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["workspace/../etc", "etc/passwd", "workspace//a", "/workspace/a", "workspace/a/."]
+)
+def test_a_forged_path_is_refused(tmp_path: Path, host: Host, path: str) -> None:
     maker = Maker(tmp_path)
-    view = View(tmp_path / "view", UID, maker.objects, ("workspace",))
+    view = View(tmp_path / "view", host.uid("verifier"), maker.objects, ("workspace",))
     with pytest.raises(JournalError, match="no path of the state"):
         view.sync({path: maker.file(path, "x")})
 
 
-def test_a_file_below_a_link_is_refused(tmp_path: Path) -> None:
+def test_a_file_below_a_link_is_refused(tmp_path: Path, host: Host) -> None:
     maker = Maker(tmp_path)
     target = tmp_path / "outside"
     target.mkdir()
     state = {e.path: e for e in (maker.link("workspace/d", "../d2"), maker.file("workspace/d/x", "x"))}
-    view = View(tmp_path / "view", UID, maker.objects, ("workspace", "home"))
+    view = View(tmp_path / "view", host.uid("verifier"), maker.objects, ("workspace", "home"))
     with pytest.raises(JournalError, match="no folder"):
         view.sync(state)

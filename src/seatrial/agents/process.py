@@ -77,7 +77,7 @@ class AgentProcess:
             command=[host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH],
             uid=host.uid("agent"),
             mounts=mounts,
-            tmpfs=["/tmp"],  # noqa: S108 (inside the sandbox)
+            tmpfs=["/tmp"],
             files={RUNTIME_PATH: _RUNTIME_SOURCE},
         )
         self._connection: socket.socket | None = None
@@ -112,7 +112,9 @@ class AgentProcess:
             elif request.method in ("act", "crashed"):
                 return request
             else:
-                self._send({"id": request.id, "error": {"code": -32601, "message": f"no method {request.method!r}"}})
+                self._send(
+                    {"id": request.id, "error": {"code": -32601, "message": f"no method {request.method!r}"}}
+                )
 
     def _accept(self) -> None:
         deadline = time.monotonic() + START_SECONDS

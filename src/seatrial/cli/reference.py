@@ -1,4 +1,7 @@
-"""The command reference, made from the commands' own help: ``python -m seatrial.cli.reference > docs/cli.md``."""
+"""The command reference, made from the commands' own help.
+
+Run ``python -m seatrial.cli.reference > docs/cli.md`` after a command changed.
+"""
 
 from collections.abc import Iterator
 
@@ -8,8 +11,8 @@ from seatrial.cli.main import app
 
 _INTRO = """# Commands
 
-Made from `--help`; a test keeps it equal. Every verb exits with 0 when all is fine, 1 on a finding, 2 on wrong
-usage or bad input, and takes `--json` for the same facts as data.
+Made from `--help`; a test keeps it equal. Every verb exits with 0 when all is fine, 1 on a finding, 2 on
+wrong usage or bad input, and takes `--json` for the same facts as data.
 """
 _WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100"}
 

@@ -21,7 +21,8 @@ from seatrial.trial.job import TrialDone
 def run(
     experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML, schema seatrial/experiment@1).")],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Run folder; an unfinished one is resumed. [default: runs/NAME]")
+        Path | None,
+        typer.Option("-o", "--out", help="Run folder; an unfinished one is resumed. [default: runs/NAME]"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -74,7 +75,11 @@ def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
     records = [attempt.record for attempt in read_run(folder.folder).attempts]
     write_records(folder.folder / "records.parquet", records)
     if json:
-        outcome = {"run": str(folder.folder), "trials": msgspec.to_builtins(records), "given_up": tally.given_up}
+        outcome = {
+            "run": str(folder.folder),
+            "trials": msgspec.to_builtins(records),
+            "given_up": tally.given_up,
+        }
         typer.echo(msgspec.json.encode(outcome).decode())
     else:
         for record in records:

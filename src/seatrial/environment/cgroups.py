@@ -4,7 +4,9 @@ Each slot gets a group of a neutral name in every hierarchy that is writable. Wh
 falls back on rlimits and on PID 1 stopping the others.
 """
 
+import contextlib
 import errno
+import glob
 import os
 import time
 from dataclasses import dataclass, field
@@ -110,6 +112,13 @@ def make_group(name: str, memory_mb: int, processes: int) -> ControlGroup:
         if folder and _try_put(f"{folder}/pids.max", str(processes)):
             group.pids = folder
     return group
+
+
+def remove_groups(prefix: str) -> None:
+    """Remove every empty group whose name begins so; those in use stay."""
+    for folder in glob.glob(f"/sys/fs/cgroup/{prefix}-*") + glob.glob(f"/sys/fs/cgroup/*/{prefix}-*"):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 def _limit_v2(group: ControlGroup, root: str, memory_mb: int, processes: int) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from seatrial.environment.providers import StateProvider
 from seatrial.environment.sandbox import Delta, Result, Sandbox
 from seatrial.journal.digest import digest_bytes
-from seatrial.journal.entries import Entry, State
+from seatrial.journal.entries import State
 
 MakeSandbox = Callable[[], Sandbox]
 """Makes a fresh world with an empty /workspace and a time limit of at most 5 seconds for one action."""
@@ -188,16 +188,17 @@ def check_what_was_undone_is_not_called_clean(make: MakeSandbox) -> None:
 def check_fork(make: MakeSandbox) -> None:
     """A fork begins in the given state, without processes, and goes its own way."""
     with _world(make) as world:
-        delta, changes = _change(world, "mkdir d; echo 1 > d/b; ln d/b d/a; ln -s d s; chmod 751 d; sleep 1000 &")
-        state = _with_parents(changes)
+        delta, state = _change(
+            world, "mkdir d; echo 1 > d/b; ln d/b d/a; ln -s d s; chmod 751 d; sleep 1000 &"
+        )
         forks = [world.fork(state), world.fork(state)]
         try:
             for fork in forks:
                 assert fork.settle().fingerprint == delta.fingerprint
-            said = _bash(forks[0], "cat s/a; stat -c %a d; echo 2 >> d/a; cat d/b; ls /proc | grep -c '^[0-9]'")
+            said = _bash(forks[0], "cat s/a; stat -c %a d; echo 2 >> d/a; cat d/b")
             assert said.output.split()[:4] == [b"1", b"751", b"1", b"2"], said.output
             assert said.alive == 0
-            assert set(forks[0].settle().changes) != set()
+            assert forks[0].settle().changes
             assert world.settle().fingerprint == forks[1].settle().fingerprint == delta.fingerprint
         finally:
             for fork in forks:
@@ -209,7 +210,7 @@ def check_fork_without_a_file(make: MakeSandbox) -> None:
     with _world(make) as world:
         _, first = _change(world, "mkdir d; echo 1 > d/f; echo 2 > e")
         _, second = _change(world, "rm -r d; echo file > d; rm e")
-        fork = world.fork({**first, **second, "workspace/d/f": second["workspace/d/f"]})
+        fork = world.fork({**first, **second})
         try:
             assert fork.settle().fingerprint == world.settle().fingerprint
             assert _bash(fork, "ls; cat d").output == b"d\nfile\n"
@@ -222,10 +223,6 @@ def check_close(make: MakeSandbox) -> None:
     with _world(make) as world:
         _bash(world, "sleep 1000 &")
         world.close()
-
-
-def _with_parents(changes: State) -> dict[str, Entry]:
-    return dict(sorted(changes.items()))
 
 
 SANDBOX_CHECKS: tuple[Callable[[MakeSandbox], None], ...] = (

@@ -1,5 +1,7 @@
 """What this host can do, and the prepared place from which sandboxes are started."""
 
+import fcntl
+import glob
 import os
 import pwd
 import re
@@ -9,6 +11,7 @@ import tempfile
 from dataclasses import dataclass
 
 from seatrial.environment import syscalls
+from seatrial.environment.cgroups import remove_groups
 from seatrial.environment.namespaces import Mode, enter_private_namespaces
 from seatrial.environment.rootfs import Interpreter, find_interpreter, mount_interpreter
 from seatrial.errors import EnvironmentFault
@@ -16,6 +19,7 @@ from seatrial.errors import EnvironmentFault
 # Far above what distributions hand out, below the reserved end; each slot takes a block of this many.
 _FIRST_UID = 1_610_000_000
 _UIDS_PER_SLOT = 8
+_STAGES, _STAGE = "/tmp", "seatrial-"
 _DISABLE_USERNS_SINCE = (0, 8, 0)
 
 
@@ -76,8 +80,11 @@ def prepare_host(slot: int = 0) -> Host:
     mode = enter_private_namespaces()
     if mode == "root":
         _check_uids(slot)
-    stage = tempfile.mkdtemp(prefix="seatrial-", dir="/tmp")
+    _sweep()
+    stage = tempfile.mkdtemp(prefix=_STAGE, dir=_STAGES)
     os.chmod(stage, 0o755)
+    lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_SH)
     try:
         syscalls.mount("stage", stage, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0755")
     except OSError as fault:
@@ -98,6 +105,26 @@ def release_host(host: Host) -> None:
         os.rmdir(host.stage)
     except OSError:
         pass
+
+
+def _sweep() -> None:
+    """Remove what harnesses that were killed could not: their stages' folders and control groups.
+
+    A living harness holds a lock on its folder, whichever namespaces it is in.
+    """
+    for stage in glob.glob(f"{_STAGES}/{_STAGE}*"):
+        try:
+            lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_groups(os.path.basename(stage))
+            os.rmdir(stage)
+        except OSError:
+            pass
+        finally:
+            os.close(lock)
 
 
 def _check_uids(slot: int) -> None:

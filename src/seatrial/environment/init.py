@@ -171,13 +171,17 @@ class Init:
             return
         family = self.family()
         sessions = {session for _, session in before.values()}
+        killed = set()
         for pid, (_, session) in family.items():
             at = pid
             while at in family and at not in before:
                 at = family[at][0]
-            if at not in before and session not in sessions:
-                signal_one(pid, signal.SIGKILL)
+            if at not in before and session not in sessions and signal_one(pid, signal.SIGKILL):
+                killed.add(pid)
         signal_all(signal.SIGCONT)
+        deadline = time.monotonic() + KILL_SECONDS
+        while killed & set(self.others()) and time.monotonic() < deadline:
+            time.sleep(0.001)
 
     def start(self, work: Callable[[], None], output: int) -> int:
         """Fork a process that runs ``work``; returns its pid."""

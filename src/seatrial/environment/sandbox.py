@@ -28,7 +28,7 @@ from seatrial.environment.tracker import Tracker
 from seatrial.environment.watch import READ, Touched, Watcher
 from seatrial.environment.watch_fanotify import FanotifyWatcher
 from seatrial.environment.watch_inotify import InotifyWatcher
-from seatrial.errors import EnvironmentFault
+from seatrial.errors import EnvironmentFault, JournalError
 from seatrial.journal.digest import digest_value
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
@@ -237,7 +237,8 @@ class BubblewrapSandbox:
         if self.ground.host.mode != "root":
             return ControlGroup()
         limits = self.ground.limits
-        return make_group(f"seatrial-{name}", limits.memory_mb, limits.processes + _OWN_PROCESSES)
+        stage = os.path.basename(self.ground.host.stage)
+        return make_group(f"{stage}-{name}", limits.memory_mb, limits.processes + _OWN_PROCESSES)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Channel]:
         ours, theirs = socket.socketpair()
@@ -258,7 +259,6 @@ class BubblewrapSandbox:
             files={INIT_PATH: _INIT_SOURCE},
             keep=[theirs.fileno()],
             join=self._group.folders,
-            chdir="/workspace",
             as_init=True,
         )
         with theirs:
@@ -470,8 +470,8 @@ def _as_fault(what: str) -> Iterator[None]:
     """Turn what the system refuses (a full disk, a path too long) into a fault of the environment."""
     try:
         yield
+    except JournalError as fault:
+        raise EnvironmentFault(f"{what}: {fault}") from fault
     except (OSError, RecursionError) as fault:
-        remedy = (
-            "Free some space." if getattr(fault, "errno", 0) == errno.ENOSPC else "See `seatrial doctor`."
-        )
+        remedy = "Free space." if getattr(fault, "errno", 0) == errno.ENOSPC else "See `seatrial doctor`."
         raise EnvironmentFault(f"{what}: {fault}. {remedy}") from fault

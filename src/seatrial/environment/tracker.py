@@ -67,6 +67,9 @@ class Tracker:
 
     def _begin(self, delta: State) -> None:
         for entry in delta.values():
+            base = self.base.state.get(entry.path)
+            if _same(base, entry) or (base is None and entry.kind == "absent"):
+                continue
             self._delta[entry.path] = entry
             self._names.add(entry.path)
             self._print.set(entry.path, self._shown(entry.path, entry))

@@ -170,7 +170,9 @@ class Gateway:
         known = self._offer.tools.get(tool)
         if known is None:
             names = ", ".join(self._offer.tools)
-            return _Window("failed", f"there is no tool {tool!r}; there are {names}", notes={"malformed": True})
+            return _Window(
+                "failed", f"there is no tool {tool!r}; there are {names}", notes={"malformed": True}
+            )
         if problem := known.problem_with(arguments):
             return _Window("failed", problem, notes={"malformed": True})
         forbidden = self._policy.call(tool, arguments)
@@ -224,7 +226,11 @@ class Gateway:
             content = {
                 "content": arguments.get("content"), "old": arguments.get("old"), "new": arguments.get("new"),
             }  # fmt: skip
-            parts = {name: value.encode("utf-8", "surrogatepass") for name, value in content.items() if value is not None}
+            parts = {
+                name: value.encode("utf-8", "surrogatepass")
+                for name, value in content.items()
+                if value is not None
+            }
             result = self._sandbox.file_tool(tool, arguments["path"], **parts)
         self._meter.tool_worked(result.tool_us)
         text = result.output.decode("utf-8", "replace")

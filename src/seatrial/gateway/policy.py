@@ -6,8 +6,8 @@ from typing import Any
 
 from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta
-from seatrial.spec.conditions import Condition, compile_condition
 from seatrial.journal.entries import State
+from seatrial.spec.conditions import Condition, compile_condition
 from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.task import Constraint, Task
 
@@ -35,9 +35,9 @@ class Policy:
         """The first constraint that forbids this call, hard ones first."""
         found = None
         for constraint in self._constraints.values():
-            if any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id]):
-                if found is None or (constraint.kind == "hard" and found.constraint.kind == "soft"):
-                    found = Finding(constraint, True, what=f"call {tool}")
+            worse = found is None or (constraint.kind == "hard" and found.constraint.kind == "soft")
+            if worse and any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id]):
+                found = Finding(constraint, True, what=f"call {tool}")
         return found
 
     def effects(self, delta: Delta) -> list[Finding]:

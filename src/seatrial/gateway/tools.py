@@ -69,10 +69,10 @@ _ALL = (
     Tool(
         "shell",
         "Run one command in a fresh bash. Standard input is empty; output and errors come back interleaved.",
-        (Argument("command"), Argument("cwd", required=False, description="folder to run in; /workspace if left out")),
+        (Argument("command"), Argument("cwd", required=False, description="folder; /workspace if left out")),
     ),
     Tool("read_file", "Show a file.", (_PATH,), idempotent=True),
-    Tool("write_file", "Write a file, replacing what is there.", (_PATH, Argument("content")), idempotent=True),
+    Tool("write_file", "Write a file, replacing it.", (_PATH, Argument("content")), idempotent=True),
     Tool(
         "edit_file",
         "Replace one piece of text in a file; it must occur exactly once.",
@@ -85,7 +85,7 @@ _ALL = (
                                                         description="probability that all is right, 0 to 1")),
         ends=True,
     ),
-    Tool("give_up", "Say that the work cannot be done, and why.", (Argument("reason", required=False),), ends=True),
+    Tool("give_up", "Say why the work cannot be done.", (Argument("reason", required=False),), ends=True),
     Tool(
         "report_belief",
         "Write down what you hold to be true now.",

@@ -16,9 +16,9 @@ Owner = Literal["agent", "base"]
 ROOTS: Mapping[str, str] = {
     "workspace": "/workspace",
     "home": "/home/agent",
-    "tmp": "/tmp",  # noqa: S108 (a path inside the sandbox)
-    "var-tmp": "/var/tmp",  # noqa: S108 (a path inside the sandbox)
-    "shm": "/dev/shm",  # noqa: S108 (a path inside the sandbox)
+    "tmp": "/tmp",
+    "var-tmp": "/var/tmp",
+    "shm": "/dev/shm",
 }
 
 

@@ -35,7 +35,9 @@ class ObjectStore:
         try:
             self._write(path, data)
         except OSError as fault:
-            raise JournalError(f"{path}: cannot be written: {fault.strerror}. Free space or permit it.") from fault
+            raise JournalError(
+                f"{path}: cannot be written: {fault.strerror}. Free space or permit it."
+            ) from fault
         return digest
 
     def _write(self, path: str, data: bytes) -> None:
@@ -70,5 +72,7 @@ class ObjectStore:
                 f"{self.path(digest)}: object is missing. Restore it from a copy of the run."
             ) from None
         if digest_bytes(data) != digest:
-            raise JournalError(f"{self.path(digest)}: content does not match its name. The object was changed.")
+            raise JournalError(
+                f"{self.path(digest)}: content does not match its name. The object was changed."
+            )
         return data

@@ -69,11 +69,13 @@ class Manifest(msgspec.Struct, kw_only=True):
         for task in self.tasks:
             if task.id == task_id:
                 return task
-        raise JournalError(f"run {self.name!r}: has no task {task_id!r}. It has {[t.id for t in self.tasks]}.")
+        raise JournalError(
+            f"run {self.name!r}: has no task {task_id!r}. It has {[t.id for t in self.tasks]}."
+        )
 
 
 class IndexLine(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """An attempt that ended. ``counts`` is false for infrastructure-class ends that another attempt follows."""
+    """An attempt that ended; after an ``infrastructure`` end another may follow."""
 
     trial: str
     attempt: int
@@ -95,7 +97,9 @@ class RunFolder:
         """Make the folder and write its manifest, whole or not at all."""
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder)
-        write_whole(folder / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        write_whole(
+            folder / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+        )
         return run
 
     @classmethod
@@ -157,7 +161,9 @@ class RunFolder:
 
     def add_to_index(self, line: IndexLine) -> None:
         """Append one line and flush it to disk."""
-        handle = os.open(self.folder / "index.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        handle = os.open(
+            self.folder / "index.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
+        )
         try:
             os.write(handle, msgspec.json.encode(line) + b"\n")
             os.fsync(handle)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import IO
 
 from seatrial.environment.host import bwrap_version
+from seatrial.environment.overlay import remove_tree
 from seatrial.errors import UsageError
 from seatrial.journal.events import SCHEMA
-from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
 from seatrial.journal.reader import read_journal
-from seatrial.environment.overlay import remove_tree
+from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
 from seatrial.spec.identity import blobs, freeze
 from seatrial.spec.loading import LoadedExperiment
 
@@ -32,14 +32,15 @@ def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
         manifest = run.manifest()
         if manifest.experiment_id != frozen.experiment_id:
             raise UsageError(
-                f"{folder}: holds a run of another experiment ({manifest.name}, {manifest.experiment_id[:12]}; "
-                f"this one is {frozen.experiment_id[:12]}). Give another folder with -o."
+                f"{folder}: holds a run of another experiment ({manifest.name}, "
+                f"{manifest.experiment_id[:12]}; this one is {frozen.experiment_id[:12]}). "
+                "Give another folder with -o."
             )
         missing = {p.trial for p in manifest.plan} - {p.trial for p in frozen.plan}
         if missing:
             raise UsageError(
-                f"{folder}: its plan has {len(missing)} trials that this one has not, such as {min(missing)!r}. "
-                "A plan may grow, never shrink; give another folder with -o."
+                f"{folder}: its plan has {len(missing)} trials that this one has not, such as "
+                f"{min(missing)!r}. A plan may grow, never shrink; give another folder with -o."
             )
         return _amended(run, manifest, frozen.plan)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -99,7 +100,9 @@ def lock_run(run: RunFolder) -> IO[str]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         handle.close()
-        raise UsageError(f"{run.folder}: another runner works on it. Wait for it, or give another folder.") from None
+        raise UsageError(
+            f"{run.folder}: another runner works on it. Wait for it, or give another folder."
+        ) from None
     return handle
 
 

@@ -101,6 +101,11 @@ def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str) -> None:
     digest = read_journal(path).digest if path.exists() else ""
     run.add_to_index(
         IndexLine(
-            trial=job.trial, attempt=job.attempt, digest=digest, stop_reason=reason, infrastructure=True, note=note
+            trial=job.trial,
+            attempt=job.attempt,
+            digest=digest,
+            stop_reason=reason,
+            infrastructure=True,
+            note=note,
         )
     )

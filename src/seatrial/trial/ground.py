@@ -108,7 +108,9 @@ def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits
     spec = frozen_task(task)
     assert spec.environment.setup is not None
     if spec.environment.setup_network != "none":
-        raise SpecError(f"task {task.id}", "environment.setup_network", "is not supported yet", "Bring files along")
+        raise SpecError(
+            f"task {task.id}", "environment.setup_network", "is not supported yet", "Bring files along"
+        )
     script = run.objects.get(task.files[spec.environment.setup][0]).decode()
     base = index_base(str(workshop / "plain"), run.objects, host.uid("world"))
     sandbox = BubblewrapSandbox(Ground(host, str(workshop), base, run.objects, limits))
@@ -132,4 +134,8 @@ def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits
 
 def describe_base(base: Base) -> dict[str, object]:
     """Size of a base, for the journal's conditions."""
-    return {"paths": len(base.state), "bytes": sum(e.size for e in base.state.values()), "digest": base.digest}
+    return {
+        "paths": len(base.state),
+        "bytes": sum(e.size for e in base.state.values()),
+        "digest": base.digest,
+    }

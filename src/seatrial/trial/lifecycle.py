@@ -17,13 +17,19 @@ from seatrial.gateway.gateway import Gateway, Observation, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
 from seatrial.gateway.tools import Tool, offered
-from seatrial.journal.events import AgentExited, AgentStarted, HarnessFaulted, StopReason, TrialEnded, TrialStarted
+from seatrial.journal.events import (
+    AgentExited,
+    AgentStarted,
+    HarnessFaulted,
+    StopReason,
+    TrialEnded,
+    TrialStarted,
+)
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, TrialPlanned
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.task import Task
 from seatrial.trial.ground import describe_base, frozen_task, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob
-
 from seatrial.trial.online import online_judge
 from seatrial.trial.systems import agent_program
 
@@ -131,7 +137,11 @@ def _never_ready(trial: _Trial) -> TrialStarted:
 
 
 def _gateway(
-    trial: _Trial, sandbox: BubblewrapSandbox, journal: JournalWriter, meter: Meter, opened: contextlib.ExitStack
+    trial: _Trial,
+    sandbox: BubblewrapSandbox,
+    journal: JournalWriter,
+    meter: Meter,
+    opened: contextlib.ExitStack,
 ) -> Gateway:
     experiment = trial.manifest.experiment
     offer = Offer({tool.name: tool for tool in _tools(trial)}, _kill_point(trial.job))
@@ -199,7 +209,10 @@ def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopRea
         if request.method == "crashed":
             meter.agent_acts()
             agent.answer(request, {})
-            return "agent_fault", {"problem": str(request.params.get("traceback", ""))[-4000:], "started": agent.ready}
+            return "agent_fault", {
+                "problem": str(request.params.get("traceback", ""))[-4000:],
+                "started": agent.ready,
+            }
         agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
     assert gateway.stop_reason is not None
     return gateway.stop_reason, {}
@@ -248,7 +261,10 @@ def _faulted(
     step = gateway.step if gateway else 0
     job = trial.job
     return TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=True, steps=step, note=problem
+        trial=job.trial,
+        attempt=job.attempt,
+        stop_reason=reason,
+        infrastructure=True,
+        steps=step,
+        note=problem,
     )
-
-

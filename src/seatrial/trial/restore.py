@@ -30,5 +30,7 @@ def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) ->
     journal = read_journal(run.journal_path(trial, attempt), ended.digest if ended else None)
     ground = prepare_ground(run, run.manifest().task(journal.started.task), host)
     if journal.started.fingerprint and journal.started.conditions["base"]["digest"] != ground.base.digest:
-        raise JournalError(f"{journal.path}: the task's base is not the one this trial ran on. Build it anew.")
+        raise JournalError(
+            f"{journal.path}: the task's base is not the one this trial ran on. Build it anew."
+        )
     return BubblewrapSandbox(ground, difference(ground.base.state, state_at(journal, run.objects, step)))

@@ -30,7 +30,10 @@ def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: 
         }
         return AgentProgram(frozen["code"], dict(frozen.get("options") or {}), files)
     raise SpecError(
-        manifest.name, f"system {system!r}", f"agents of kind {kind!r} cannot be run yet", "Use scripted or python"
+        manifest.name,
+        f"system {system!r}",
+        f"agents of kind {kind!r} cannot be run yet",
+        "Use scripted or python",
     )
 
 

@@ -15,8 +15,8 @@ from seatrial.environment.syscalls import die_with_parent
 from seatrial.errors import SeatrialError
 from seatrial.journal.run import RunFolder
 from seatrial.trial.job import TrialJob
-from seatrial.trial.lifecycle import run_trial
 from seatrial.trial.judge import judge_attempt
+from seatrial.trial.lifecycle import run_trial
 
 USAGE_STATUS = 2
 

@@ -47,6 +47,7 @@ class Follower:
         self.reads, self.seen = reads, Seen(reads, objects)
         self._number = Follower._count
         self._folders: dict[int, _Folder] = {}
+        self._made = 0
         self._lock = threading.Lock()
 
     def apply(self, changes: Iterable[Entry]) -> bool:
@@ -66,14 +67,17 @@ class Follower:
     def layer(self, role: str) -> str:
         """The up-to-date view for a role (``verifier`` or ``probe``), relative to the scratch folder."""
         uid = self._host.uid(role)
-        name = f"views/{self._number}-{len(self._folders)}"
         with self._lock:
-            if uid not in self._folders:
-                view = View(Path(self._scratch) / name, uid, self._objects, self.reads.roots)
-                self._folders[uid] = _Folder(view)
-            folder = self._folders[uid]
+            # Out of the table while it changes: a view that could not be finished is not used again.
+            folder = self._folders.pop(uid, None) or self._new_folder(uid)
             folder.catch_up(self.seen.entries)
+            self._folders[uid] = folder
             return os.path.relpath(folder.view.folder, self._scratch)
+
+    def _new_folder(self, uid: int) -> _Folder:
+        self._made += 1
+        place = Path(self._scratch) / f"views/{self._number}-{self._made}"
+        return _Folder(View(place, uid, self._objects, self.reads.roots))
 
     def left_out(self) -> dict[str, str]:
         """Visible paths that the verifier's view lacks, with reasons; the first few."""

@@ -53,11 +53,11 @@ def test_every_script_gets_the_verdicts_it_must(task: Path):
 
 
 @pytest.mark.slow
-def test_a_script_with_other_verdicts_is_refused(task: Path, tmp_path: Path):
+def test_a_wrong_repair_is_stuck_where_it_is_wrong(task: Path):
     with commands() as path:
         found = outcome(task, task / "solutions" / "wrong.toml", path)
-    assert found["repair-a"] and found["stage-1"] and found["repair-c"]
-    assert not found["repair-b"] and not found["suite"]
+    # Stage 3 stands on the wrong product of stage 2, so repairing its own function does not save it.
+    assert {name for name, passed in found.items() if passed} == {"repair-a", "stage-1", "repair-c"}
 
 
 def test_the_suite_compares_what_it_says(task: Path):

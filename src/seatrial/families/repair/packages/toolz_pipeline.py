@@ -128,7 +128,7 @@ if __name__ == "__main__":
 ''')
 
 REPORT = Template('''\
-"""Report the trend, the tree of regions and the gaps between plan and totals."""
+"""Report the trend of the $level, the tree of regions and the gaps between plan and totals."""
 
 import json
 import os
@@ -152,7 +152,7 @@ def count(tree, line):
 
 def report(lines, plan):
     entries = [line for line in lines if line["kind"] == "entry"]
-    for window in sliding_window(SPAN, [line["$amount"] for line in entries]):
+    for window in sliding_window(SPAN, [line["after"] for line in entries]):
         yield {"trend": sum(window) // SPAN}
     yield {"regions": reduce(count, entries, {})}
     totals = [[line["$group"], line["$amount"]] for line in lines if line["kind"] == "total"]
