@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ class Maker:
             )
         )  # fmt: skip
         version = 1
-        for step, (before, after) in enumerate(zip(states, states[1:], strict=False), start=1):
+        for step, (before, after) in enumerate(pairwise(states), start=1):
             version = (goal_versions or {}).get(step, version)
             changes = [entry for path, entry in after.items() if before.get(path) != entry]
             changes += [Entry(path=path, kind="absent") for path in before if path not in after]
@@ -123,3 +124,15 @@ def ask(
     )
     with judging(folder, host, maker, task) as judge:
         return judge.judge(maker.state(files), "one")
+
+
+def processes_with(words: bytes) -> list[str]:
+    """Processes of the host whose command line holds these words."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if words in place.read_bytes():
+                found.append(place.parent.name)
+        except OSError:
+            continue
+    return found

@@ -1,5 +1,6 @@
-"""Attacks on verdicts, each with its declared outcome: no verdict is ever made by the agent's code or files."""
+"""Attacks on verdicts, each with its declared outcome: the agent's code and files never make one."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from seatrial.environment.host import Host
 from seatrial.journal.entries import Entry
 from seatrial.verify.engine import Judge
-from tests.verify.bench import PYTHON, SHELL, Content, Maker, ask, judging
+from tests.verify.bench import PYTHON, SHELL, Content, Maker, ask, judging, processes_with
 
 # Runs the agent's program and gives its own verdict, fail, together with what the program wrote.
 HONEST = (
@@ -98,21 +99,17 @@ def test_exit_0_on_import_of_agent_code(tmp_path: Path, host: Host, exit_: str) 
     assert honest.verdict == "fail"
 
 
-PLANTS = {
-    name: "import os\ntry: os.write(3, b'pass')\nexcept OSError: pass\nprint('PLANTED', flush=True)\nos._exit(0)\n"
-    for name in (
-        "sitecustomize.py",
-        "usercustomize.py",
-        "conftest.py",
-        "json.py",
-        "os.py",
-        "subprocess.py",
-        "re.py",
-    )
-}
+PLANTED = """
+import os
+try: os.write(3, b'pass')
+except OSError: pass
+print('PLANTED', flush=True)
+os._exit(0)
+"""
+NAMES = ["sitecustomize", "usercustomize", "conftest", "json", "os", "subprocess", "re", "pytest_plugin"]
 
 
-@pytest.mark.parametrize("name", sorted(PLANTS))
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "verifier",
     [
@@ -128,7 +125,7 @@ def test_planted_modules_do_not_run_beside_the_verdict(
 ) -> None:
     maker = Maker(tmp_path)
     site = "home:.local/lib/python3.11/site-packages"
-    files: dict[str, Content] = {"app.py": "print(1)", name: PLANTS[name], f"{site}/{name}": PLANTS[name]}
+    files: dict[str, Content] = {"app.py": "print(1)", f"{name}.py": PLANTED, f"{site}/{name}.py": PLANTED}
     task = maker.task(
         {"v": verifier, "data.json": "{}", "plain.py": "import json, re, subprocess"},
         [{"id": "one", "verifier": "verifiers/v"}],
@@ -245,22 +242,12 @@ for _ in range(600):
         try: os.write(number, b"pass")
         except OSError: pass
 """
-    before = marked()
-    verdict, (status, said, _) = outcome(tmp_path, host, program)
-    assert (verdict, status) == ("fail", 0)
-    assert said.startswith("begun\n")
-    assert marked() == before
-
-
-def marked() -> int:
-    """How many processes of the host run the program under judgement."""
-    count = 0
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            count += place.read_bytes() == b"python3\0app.py\0"
-        except OSError:
-            continue
-    return count
+    mark = f"stay-{os.getpid()}"
+    row = ask(tmp_path, host, HONEST.replace('"app.py"', f'"app.py", "{mark}"'), {"app.py": program})
+    assert row.verdict == "fail"
+    status, said, _ = row.evidence["given"]
+    assert (status, said[:6]) == (0, "begun\n")
+    assert not processes_with(b"app.py\0" + mark.encode())
 
 
 def test_output_made_to_look_like_a_record_and_an_early_end(tmp_path: Path, host: Host) -> None:
@@ -298,7 +285,9 @@ def test_no_probe_reaches_the_verifiers_temporary_files(tmp_path: Path, host: Ho
         + """
 import json, os, subprocess
 open(os.environ["TMPDIR"] + "/answer", "w").write("42")
-said = subprocess.run(["probe", "--", "sh", "-c", "ls -A /tmp /run; cat /tmp/answer"], capture_output=True, text=True)
+said = subprocess.run(
+    ["probe", "--", "sh", "-c", "ls -A /tmp /run; cat /tmp/answer"], capture_output=True, text=True
+)
 os.write(3, json.dumps({"verdict": "pass", "evidence": said.stdout}).encode())
 """
     )

@@ -1,29 +1,29 @@
 """``seatrial verify`` on a run folder."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
 
+from seatrial.cli.verify import verify
 from seatrial.environment.host import Host
+from seatrial.errors import SeatrialError
 from seatrial.journal.run import IndexLine, RunFolder, TrialPlanned, write_whole
 from seatrial.verify.table import read_verdicts
 from tests.verify.bench import SHELL, Maker
 
-SOURCE = Path(__file__).parents[2] / "src"
+COMMAND = typer.Typer()
+COMMAND.command()(verify)
 
 
-def seatrial(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, as a user starts it."""
-    program = "from seatrial.cli.verify import verify\nimport typer\ntyper.run(verify)"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])}
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+def seatrial(*arguments: object) -> Result:
+    """The command in this process, which is in its namespaces already."""
+    return CliRunner().invoke(COMMAND, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def run(tmp_path: Path, host: Host) -> RunFolder:
 
 def report(*arguments: object) -> Any:
     done = seatrial(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
@@ -79,13 +79,13 @@ def test_other_verifiers_replace_the_tables_and_their_labels(run: RunFolder, tmp
 
 
 def test_bad_input_is_one_clear_error(run: RunFolder, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
     for arguments, problem in [
         ((tmp_path / "nothing",), "is no run folder"),
         ((run.folder, "--verifiers", tmp_path / "nothing"), "is no folder"),
+        ((run.folder, "--verifiers", empty), "there is no 'verifiers/v'"),
     ]:
-        done = seatrial(*arguments)
-        assert done.returncode != 0
-        assert problem in done.stderr
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert "there is no 'verifiers/v'" in seatrial(run.folder, "--verifiers", empty).stderr
+        fault = seatrial(*arguments).exception
+        assert isinstance(fault, SeatrialError)
+        assert problem in str(fault)

@@ -52,10 +52,9 @@ def test_a_trial_of_200_states_costs_one_run_per_distinct_state(tmp_path: Path, 
         again = judge.judge_trial(journal)
         write_verdicts(maker.run, verdicts)
     for name, tally in tallies.items():
-        print(
-            f"{name}: {tally.runs} runs for {len(tally.states)} distinct states, {tally.cached} from the cache"
-        )
-        assert tally.runs <= len(tally.states) == verdicts.distinct[name]
+        distinct = len(tally.states)
+        print(f"{name}: {tally.runs} runs for {distinct} distinct states, {tally.cached} from the cache")
+        assert tally.runs <= distinct == verdicts.distinct[name]
     print(f"200 actions judged at every step in {took:.2f} s")
     assert seen[0] == (0, 200)
     assert seen[-1] == (200, 200)

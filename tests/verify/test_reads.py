@@ -36,10 +36,8 @@ def test_only_declared_paths_are_visible_and_count(tmp_path: Path) -> None:
 def test_mode_owner_links_and_attributes_count(tmp_path: Path) -> None:
     maker = Maker(tmp_path)
     plain = maker.file("workspace/a", "1")
-    others = [
-        msgspec.structs.replace(plain, mode=0o600), msgspec.structs.replace(plain, owner="base"),
-        msgspec.structs.replace(plain, links="workspace/a"), msgspec.structs.replace(plain, xattrs={"user.x": "00"}),
-    ]  # fmt: skip
+    changes = [{"mode": 0o600}, {"owner": "base"}, {"links": "workspace/a"}, {"xattrs": {"user.x": "00"}}]
+    others = [msgspec.structs.replace(plain, **change) for change in changes]
     digests = {digest_of(maker, {e.path: e}, "files:a") for e in [plain, *others]}
     assert len(digests) == 5
     later = msgspec.structs.replace(plain, mtime=5)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment.host import Host
-from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging
+from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging, processes_with
 
 FILES = {"a.txt": "hello\n", "deep/b": "x"}
 
@@ -119,15 +119,3 @@ def test_nothing_stays(tmp_path: Path, host: Host) -> None:
     assert Path("/proc/self/mountinfo").read_text().count("\n") == mounts
     assert list((tmp_path / "scratch").iterdir()) == []
     assert not processes_with(b"sleep\x00987")
-
-
-def processes_with(words: bytes) -> list[str]:
-    """Processes of the host whose command line holds these words."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if words in place.read_bytes():
-                found.append(place.parent.name)
-        except OSError:
-            continue
-    return found

@@ -7,11 +7,15 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from seatrial.errors import UsageError
 from seatrial.spec.lint import Finding, lint_task
 from seatrial.spec.loading import LoadedTask, load_task
 from seatrial.spec.scaffold import new_task
 
 app = typer.Typer(name="suite", help="Make tasks and check them.", no_args_is_help=True)
+
+FAMILIES = ("repair",)
+DOWNLOADS = Path("build/downloads")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -22,15 +26,34 @@ def new(
     task_id: Annotated[
         str | None, typer.Option("--id", help="family/name; by default example/ and the folder's name.")
     ] = None,
+    family: Annotated[str | None, typer.Option(help="Generate a task of a family: repair.")] = None,
+    package: Annotated[str, typer.Option(help="With --family repair: the package to break.")] = "toolz",
+    seed: Annotated[int, typer.Option(help="With --family: the same seed gives the same task.")] = 1,
+    cache: Annotated[Path, typer.Option(help="With --family: where downloads are kept.")] = DOWNLOADS,
     as_json: Json = False,
 ) -> None:
-    """Write a small, complete task to start from."""
-    task = new_task(folder, task_id or f"example/{folder.resolve().name}")
+    """Write a small, complete task to start from, or generate one of a family.
+
+    `--family repair` takes a real package from the package index (pinned and checked by its hash), breaks
+    some of its functions and builds a chain of work on them, with hidden checks and solutions.
+    """
+    if family is None:
+        task = new_task(folder, task_id or f"example/{folder.resolve().name}")
+    else:
+        task = _generate(family, package, seed, folder, cache)
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), "id": task.spec.id, "files": list(task.files)}))
         return
     typer.echo(f"{folder}: task {task.spec.id}, {len(task.files)} files")
     typer.echo(f"Check it after changes with: seatrial suite lint {folder}")
+
+
+def _generate(family: str, package: str, seed: int, folder: Path, cache: Path) -> LoadedTask:
+    if family not in FAMILIES:
+        raise UsageError(f"there is no family {family!r}. Choose one of: {', '.join(FAMILIES)}.")
+    from seatrial.families import repair  # a generator is loaded only when asked for
+
+    return load_task(repair.generate(package, seed, folder, cache))
 
 
 @app.command()

@@ -42,7 +42,7 @@ def verify(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Judge every state afresh and whole; exit code 1 if a verdict differs."),
+        typer.Option("--check", help="Judge again on whole states; exit code 1 if a verdict differs."),
     ] = False,
 ) -> None:
     """Judge every ended attempt of a run from its journal and objects; writes RUN/verdicts.

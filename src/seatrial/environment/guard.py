@@ -1,13 +1,15 @@
 """What happened to constrained paths in one window, also when it was undone before the window closed."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta
-from seatrial.environment.watch import READ, WRITES
-from seatrial.journal.entries import path_bytes, path_text
+from seatrial.environment.watch import CREATED, READ, REMOVED, WRITES
+from seatrial.journal.entries import Entry, path_bytes, path_text
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A constrained path was used. ``certain`` is false where the window could not be watched."""
+    """A constrained path was used.
+
+    Attributes:
+        constraint: the rule's.
+        path: the constrained path; where that cannot be told, a folder it may lie in, or empty for anywhere.
+        what: the rule's kind.
+        certain: false where the window could not be watched: it may or may not have been used.
+    """
 
     constraint: str
     path: str
@@ -38,84 +47,75 @@ class Sighting:
 
 
 class Guard:
-    """Watches constrained paths of one sandbox.
+    """Watches constrained paths of one sandbox; the cost of a window follows what was touched in it.
 
     Opening a constrained file for writing counts as a write: a store through a memory mapping raises no
-    event of its own.
+    event of its own. So does moving it, or a folder it lies in, away and back. To give a file one more name
+    is no write; what is done by that name is.
+
+    Without fanotify a file can be used by a name that lived only inside one window. Its change time tells
+    that it was linked, not whether it was used, so such a sighting is not certain.
     """
 
     def __init__(self, rules: Sequence[Rule], sandbox: BubblewrapSandbox) -> None:
         self._rules, self._sandbox = list(rules), sandbox
         self._known: dict[str, tuple[int, int]] = {}
-        for path in sandbox.tracker.state():
-            self._learn(path)
+        self._learn(sandbox.tracker.state())
+        sandbox.after_undo.append(lambda raw: self._learn(path_text(os.fsencode(path)) for path in raw))
 
     def inspect(self, delta: Delta) -> list[Sighting]:
         """Sightings of one window, at most one for each rule and path."""
-        seen: dict[tuple[str, str, str], Sighting] = {}
-        sees_all = bool(self._sandbox.watcher and self._sandbox.watcher.sees_everything)
-        touched = delta.touched
-        paths = {path_text(os.fsencode(path)): what for path, what in touched.paths.items()}
+        window = _Window(self._rules)
+        touched, watcher = delta.touched, self._sandbox.watcher
+        used = self._used(delta)
+        for path, what in used.items():
+            window.see(path, what)
+        if touched.overflow or watcher is None:
+            window.doubt("", lambda _: True)
+        elif not watcher.sees_everything:
+            for raw in touched.blind:
+                folder = path_text(os.fsencode(raw))
+                window.doubt(folder, lambda rule, at=folder: rule.could_match_below(at))  # type: ignore[misc]
+            if touched.lost:
+                self._compare_times(window)
+        remade = {path for path, what in used.items() if what & (CREATED | REMOVED)}
+        self._learn(remade | {entry.path for entry in delta.changes})
+        return window.sightings()
+
+    def _used(self, delta: Delta) -> dict[str, int]:
+        """Bits of what happened, by every name that the files concerned have."""
+        used = {path_text(os.fsencode(path)): what for path, what in delta.touched.paths.items()}
+        tracker = self._sandbox.tracker
+        for path, what in list(used.items()):
+            for name in tracker.siblings(path):
+                used[name] = used.get(name, 0) | what & ~(CREATED | REMOVED)
         for entry in delta.changes:
-            paths[entry.path] = paths.get(entry.path, 0) | WRITES
-        for rule in self._rules:
-            wanted = WRITES if rule.kind == "write" else READ
-            for path, what in paths.items():
-                if what & wanted and rule.matches(path):
-                    self._add(seen, rule, path, True)
-            self._moved(seen, rule, touched.trees)
-            if touched.overflow or self._sandbox.watcher is None:
-                self._add(seen, rule, "", False)
-            elif not sees_all:
-                self._blind(seen, rule, touched.blind, paths)
-        for path in [entry.path for entry in delta.changes]:
-            self._learn(path)
-        return list(seen.values())
+            if _more_than_a_name(delta.before.get(entry.path), entry):
+                used[entry.path] = used.get(entry.path, 0) | WRITES
+        for raw in delta.touched.trees:
+            for path in tracker.known_below(path_text(os.fsencode(raw))):
+                used[path] = used.get(path, 0) | CREATED | REMOVED
+        return used
 
-    def relearn(self, paths: Sequence[str]) -> None:
-        """Know paths anew that the harness itself has put back."""
+    def _compare_times(self, window: "_Window") -> None:
+        """Doubt every constrained file that was linked or changed unseen."""
+        for path, before in list(self._known.items()):
+            if self._stamp(path) != before:
+                window.doubt(path, lambda rule, at=path: rule.matches(at))  # type: ignore[misc]
+                self._learn([path])
+
+    def _learn(self, paths: Iterable[str]) -> None:
+        """Know constrained files by their inodes and change times from now on."""
         for path in paths:
-            self._learn(path)
-
-    def _moved(self, seen: dict[tuple[str, str, str], Sighting], rule: Rule, trees: set[str]) -> None:
-        """A folder that was moved to or from a place where constrained paths lie."""
-        if rule.kind == "write":
-            for tree in trees:
-                path = path_text(os.fsencode(tree))
-                if any(known.startswith(f"{path}/") and rule.matches(known) for known in self._known):
-                    self._add(seen, rule, path, True)
-
-    def _blind(
-        self, seen: dict[tuple[str, str, str], Sighting], rule: Rule, blind: set[str], paths: dict[str, int]
-    ) -> None:
-        """Without whole-file-system events: new folders, and files changed through another name."""
-        for folder in blind:
-            path = path_text(os.fsencode(folder))
-            if rule.could_match_below(path):
-                self._add(seen, rule, path, False)
-        if rule.kind == "write":
-            for path, before in self._known.items():
-                if path not in paths and rule.matches(path) and self._stamp(path) != before:
-                    self._add(seen, rule, path, False)
-                    self._learn(path)
-
-    @staticmethod
-    def _add(seen: dict[tuple[str, str, str], Sighting], rule: Rule, path: str, certain: bool) -> None:
-        key = (rule.constraint, rule.kind, path)
-        if key not in seen or (certain and not seen[key].certain):
-            seen[key] = Sighting(rule.constraint, path, rule.kind, certain)
-
-    def _learn(self, path: str) -> None:
-        """Know a constrained file by its inode and change time from now on."""
-        if not any(rule.matches(path) for rule in self._rules):
-            return
-        if self._sandbox.watcher is not None:
-            self._sandbox.watcher.name_inode(os.fsdecode(path_bytes(path)))
-        stamp = self._stamp(path)
-        if stamp is None:
-            self._known.pop(path, None)
-        else:
-            self._known[path] = stamp
+            if not any(rule.matches(path) for rule in self._rules):
+                continue
+            if self._sandbox.watcher is not None:
+                self._sandbox.watcher.name_inode(os.fsdecode(path_bytes(path)))
+            stamp = self._stamp(path)
+            if stamp is None:
+                self._known.pop(path, None)
+            else:
+                self._known[path] = stamp
 
     def _stamp(self, path: str) -> tuple[int, int] | None:
         try:
@@ -123,3 +123,39 @@ class Guard:
         except (FileNotFoundError, NotADirectoryError):
             return None
         return found.st_ino, found.st_ctime_ns
+
+
+class _Window:
+    """Collects the sightings of one window."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._seen: dict[tuple[str, str, str], Sighting] = {}
+
+    def see(self, path: str, what: int) -> None:
+        """Something was done to a path."""
+        for rule in self._rules:
+            if what & (WRITES if rule.kind == "write" else READ) and rule.matches(path):
+                self._seen[rule.constraint, rule.kind, path] = Sighting(
+                    rule.constraint, path, rule.kind, True
+                )
+
+    def doubt(self, path: str, concerns: Callable[[Rule], bool]) -> None:
+        """Something may have been done to a path, or below it."""
+        for rule in self._rules:
+            if concerns(rule):
+                sighting = Sighting(rule.constraint, path, rule.kind, False)
+                self._seen.setdefault((rule.constraint, rule.kind, path), sighting)
+
+    def sightings(self) -> list[Sighting]:
+        """In a stable order."""
+        return [self._seen[key] for key in sorted(self._seen)]
+
+
+def _more_than_a_name(before: Entry | None, after: Entry) -> bool:
+    """Whether a change is more than one name more or less for the same file."""
+    if before is None or after.kind == "absent":
+        return True
+    return msgspec.structs.replace(before, links=None, mtime=0) != msgspec.structs.replace(
+        after, links=None, mtime=0
+    )

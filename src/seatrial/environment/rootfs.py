@@ -7,18 +7,16 @@ import glob
 import os
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 from seatrial.environment import syscalls
 
 PYTHON_HOME = "/opt/python"
 _MERGED_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_PACKAGE_FOLDERS = (
-    "/usr/lib/python*/dist-packages",
-    "/usr/lib/python*/site-packages",
-    "/usr/lib/python*/ensurepip/_bundled",
-    "/usr/share/python-wheels",
-    "/usr/lib64/python*/site-packages",
-)
+_PACKAGE_FOLDERS = {"site-packages", "dist-packages", "_bundled", "python-wheels"}
+_LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share")
+# Large, and without programs.
+_NO_PACKAGES = {"doc", "icons", "info", "locale", "man", "zoneinfo"}
 _ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "magic", "mime.types")
 
 
@@ -68,6 +66,24 @@ def _has_full_identity() -> bool:
         return int(file.read().split()[2]) > 1
 
 
+@cache
+def package_folders() -> list[str]:
+    """Folders below /usr that hold third-party packages, those of bundled interpreters too."""
+    found = []
+    pending = [folder for folder in _LIBRARY_FOLDERS if not os.path.islink(folder)]
+    while pending:
+        try:
+            entries = os.scandir(pending.pop())
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                if entry.name in _NO_PACKAGES or not entry.is_dir(follow_symlinks=False):
+                    continue
+                (found if entry.name in _PACKAGE_FOLDERS else pending).append(entry.path)
+    return sorted(found)
+
+
 def curated_arguments(interpreter: Interpreter, stage: str) -> list[str]:
     """bwrap arguments for the read-only part of the root file system."""
     arguments = ["--ro-bind", "/usr", "/usr", "--tmpfs", "/usr/local", "--remount-ro", "/usr/local"]
@@ -77,10 +93,8 @@ def curated_arguments(interpreter: Interpreter, stage: str) -> list[str]:
             arguments += ["--symlink", os.readlink(path).lstrip("/"), path]
         elif os.path.isdir(path):
             arguments += ["--ro-bind", path, path]
-    for pattern in _PACKAGE_FOLDERS:
-        for folder in sorted(glob.glob(pattern)):
-            if os.path.isdir(folder) and not os.path.islink(folder):
-                arguments += ["--tmpfs", folder, "--remount-ro", folder]
+    for folder in package_folders():
+        arguments += ["--tmpfs", folder, "--remount-ro", folder]
     for name in _ETC:
         if os.path.exists(f"/etc/{name}"):
             arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]

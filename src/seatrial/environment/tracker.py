@@ -146,6 +146,11 @@ class Tracker:
         names = set(self._groups.get(inode, ())) | self._groups.get(-inode, set())
         return names | {lower[inode] for lower in (self.base.inodes, self._layer) if inode in lower}
 
+    def siblings(self, text: str) -> set[str]:
+        """Other names of the same file."""
+        inode = self._inode_of.get(text)
+        return set() if inode is None else self._groups[inode] - {text}
+
     def _below(self, folder: str) -> set[str]:
         """A folder and all that is or was below it."""
         found, pending = {folder}, [folder]

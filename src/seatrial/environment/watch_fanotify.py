@@ -60,7 +60,8 @@ class FanotifyWatcher:
         self._mount = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._own_pid = os.getpid()
         self._places: dict[bytes, tuple[bytes | None, str]] = {}
-        self._aliases: dict[bytes, str] = {}
+        self._aliases: dict[bytes, set[str]] = {}
+        self._named: dict[str, bytes] = {}
         self._touched = Touched()
         self._written: dict[str, set[bytes]] = {}
         self._rebound: set[str] = set()
@@ -134,12 +135,13 @@ class FanotifyWatcher:
                 what |= meaning
         if not what:
             return
-        if target in self._aliases:
-            self._touched.note(self._aliases[target], what & ~(CREATED | REMOVED))
         if named is None:
+            # One name more or less, which is nothing that was done to the file.
             if target is not None:
                 self._touched.inodes.add(target)
             return
+        for known in self._aliases.get(target, ()) if target is not None else ():
+            self._touched.note(known, what & ~(CREATED | REMOVED))
         folder, name = named
         if mask & _CREATE and mask & _ONDIR:
             self._place(mask, records)
@@ -181,8 +183,6 @@ class FanotifyWatcher:
                     self._written.setdefault(path, set()).add(target)
         if is_folder:
             self._place(_RENAME, records)
-        if target in self._aliases:
-            self._touched.note(self._aliases[target], ATTRIBUTES)
 
     def _path(self, folder: bytes, name: str) -> str | None:
         """Climb from a folder's handle to the root; null when a handle was never learned."""
@@ -223,8 +223,12 @@ class FanotifyWatcher:
 
     def name_inode(self, path: str) -> None:
         """See ``Watcher.name_inode``."""
+        old = self._named.pop(path, None)
+        if old is not None:
+            self._aliases[old].discard(path)
         with contextlib.suppress(OSError):
-            self._aliases[syscalls.file_handle(self._mount, path)] = path
+            handle = self._named[path] = syscalls.file_handle(self._mount, path)
+            self._aliases.setdefault(handle, set()).add(path)
 
     def close(self) -> None:
         """See ``Watcher.close``."""

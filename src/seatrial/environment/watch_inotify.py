@@ -86,8 +86,14 @@ class InotifyWatcher:
                 at += _EVENT.size
                 name = data[at : at + length].split(b"\0", 1)[0]
                 at += length
-                if not self._muted:
-                    self._event(number, mask, os.fsdecode(name))
+                shown = self._touched
+                if self._muted:
+                    # What we do ourselves is told to nobody, but new folders must be watched all the same.
+                    self._touched = Touched()
+                self._event(number, mask, os.fsdecode(name))
+                if self._muted:
+                    shown.overflow |= self._touched.overflow
+                    self._touched = shown
 
     def _event(self, number: int, mask: int, name: str) -> None:
         if mask & _OVERFLOW:

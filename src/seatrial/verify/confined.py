@@ -179,7 +179,7 @@ class _Pipes:
         for descriptor in self.streams:
             if descriptor in self._open:
                 while self.take(descriptor):
-                    if not select.select([descriptor], [], [], 0)[0]:
+                    if not _readable(descriptor, 0):
                         break
 
 
@@ -203,8 +203,7 @@ def _first_process(order: Order, pipes: _Pipes) -> list[str]:
 
 def _await_first(process: subprocess.Popen[bytes], pipes: _Pipes) -> int:
     """Wait until PID 1 runs and return a descriptor of it."""
-    ready = select.select([pipes.ready[0]], [], [], START_SECONDS)[0]
-    if not ready or not os.read(pipes.ready[0], 1):
+    if not _readable(pipes.ready[0], START_SECONDS) or not os.read(pipes.ready[0], 1):
         boxes.stop(process)
         said = bytearray()
         with contextlib.suppress(BlockingIOError):
@@ -213,13 +212,24 @@ def _await_first(process: subprocess.Popen[bytes], pipes: _Pipes) -> int:
             f"cannot start a verifier's sandbox: {said.decode(errors='replace').strip() or 'no answer'}. "
             "Run `seatrial doctor`."
         )
-    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+    # Where PID 1 cannot be told (it has ended, or the kernel lists no children) bubblewrap stands for it.
+    children: list[str] = []
+    with (
+        contextlib.suppress(OSError),
+        open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file,
+    ):
         children = file.read().split()
-    # PID 1 may have ended already and been waited for: then the process itself tells as much.
     try:
         return os.pidfd_open(int(children[0]) if children else process.pid)
     except ProcessLookupError:
         return os.pidfd_open(process.pid)
+
+
+def _readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or the end, within the time."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def _kill(first: int, process: subprocess.Popen[bytes]) -> None:
