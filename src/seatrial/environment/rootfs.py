@@ -69,7 +69,7 @@ def _has_full_identity() -> bool:
 @cache
 def package_folders() -> list[str]:
     """Folders below /usr that hold third-party packages, those of bundled interpreters too."""
-    found = []
+    found: list[str] = []
     pending = [folder for folder in _LIBRARY_FOLDERS if not os.path.islink(folder)]
     while pending:
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from seatrial.journal.run import Manifest
 from seatrial.report.evidence import RunEvidence
 from seatrial.report.wording import counted
 from seatrial.spec.task import Task
@@ -42,13 +43,20 @@ def protocol(evidence: RunEvidence) -> Protocol:
         name=manifest.name,
         created=manifest.created,
         facts=experiment_facts(evidence),
-        systems=[{"system": name, **flatten(config)} for name, config in manifest.systems.items()],
+        systems=system_facts(manifest),
         tasks=[task_facts(task, digests[name]) for name, task in evidence.tasks.items()],
         host=flatten(manifest.host),
         packages=dict(manifest.packages),
         sight=sight(evidence),
         amendments=["; ".join(f"{k}: {v}" for k, v in flatten(line).items()) for line in manifest.amendments],
     )
+
+
+def system_facts(manifest: Manifest) -> list[dict[str, str]]:
+    """Each system's configuration; what no system declares is left out."""
+    rows = [{"system": name, **flatten(config)} for name, config in manifest.systems.items()]
+    declared = {key for row in rows for key, value in row.items() if value not in ("unknown", "none", "")}
+    return [{key: value for key, value in row.items() if key in declared - {"name"}} for row in rows]
 
 
 def experiment_facts(evidence: RunEvidence) -> dict[str, str]:

@@ -1,0 +1,50 @@
+"""The doctor tells a healthy host from a sick one, and changes neither."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from seatrial.environment import doctor
+from tests.environment.lab import Lab
+
+
+def test_this_host(lab: Lab, tmp_path: Path):
+    before = os.readlink("/proc/self/ns/mnt"), set(os.listdir(tmp_path)), os.listdir("/sys/fs/cgroup")
+    checks = {check.name: check for check in doctor.examine(tmp_path)}
+    assert (
+        os.readlink("/proc/self/ns/mnt"),
+        set(os.listdir(tmp_path)),
+        os.listdir("/sys/fs/cgroup"),
+    ) == before
+    for name in ("python", "bubblewrap", "setpriv", "user namespaces", "overlay", "sandbox"):
+        assert checks[name].ok, checks[name]
+        assert not checks[name].remedy
+    if os.getuid():
+        assert "unknown, never as clean" in checks["observation"].detail
+    for check in checks.values():
+        assert check.ok or check.remedy, check
+
+
+def test_missing_program(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    checks = {check.name: check for check in doctor.examine(tmp_path)}
+    assert not checks["bubblewrap"].ok
+    assert "apt-get install bubblewrap" in checks["bubblewrap"].remedy
+    assert not checks["sandbox"].ok
+    assert "bwrap is not installed" in checks["sandbox"].detail
+
+
+def test_apparmor_remedy_names_commands(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "_read", lambda path: "1" if "apparmor" in path else "")
+    remedy = doctor._namespace_remedy()
+    assert "apparmor_parser -r" in remedy
+    assert "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" in remedy
+
+
+def test_check_that_crashes_or_hangs_is_not_ok(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "_PATIENCE_SECONDS", 1)
+    crashed = doctor._in_child("x", lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    assert (crashed.ok, "ZeroDivisionError" in crashed.detail) == (False, True)
+    hung = doctor._in_child("x", lambda: os.system("exec sleep 60"))  # type: ignore[arg-type, return-value]
+    assert not hung.ok
