@@ -8,7 +8,6 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -147,13 +146,13 @@ def _namespace_remedy() -> str:
     if _read(_APPARMOR) != "1":
         return "Run as root, or in a container started with --privileged"
     program = os.path.realpath(sys.executable)
-    profile = f"abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile seatrial {program} flags=(unconfined) {{ userns, }}"
+    head = "abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile"
+    allow = "flags=(unconfined) { userns, }\\n"
     return (
         "AppArmor forbids it. Allow this interpreter and bwrap, as root:\n"
-        f"  printf '{profile}\\n' > /etc/apparmor.d/seatrial\n"
-        "  printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\n"
-        "profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n' > /etc/apparmor.d/bwrap-userns\n"
-        "  apparmor_parser -r /etc/apparmor.d/seatrial /etc/apparmor.d/bwrap-userns\n"
+        f"  printf '{head} seatrial {program} {allow}' > /etc/apparmor.d/seatrial\n"
+        f"  printf '{head} seatrial-bwrap /usr/bin/bwrap {allow}' > /etc/apparmor.d/seatrial-bwrap\n"
+        "  apparmor_parser -r /etc/apparmor.d/seatrial /etc/apparmor.d/seatrial-bwrap\n"
         "or for every program until the next start:\n"
         "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     )
@@ -273,8 +272,8 @@ def _observation(place: Path) -> Check:
     if "workspace/n/f" in touched.paths and not touched.blind and not touched.overflow:
         return Check(name, True, f"reads and writes undone within one command are seen everywhere ({kind})")
     detail = (
-        f"reads and writes undone within one command are seen ({kind}), but not in folders which that command "
-        "makes: where a constraint reaches into one, the window counts as unknown, never as clean"
+        f"reads and writes undone within one command are seen ({kind}), but not in folders which that "
+        "command makes: where a constraint reaches into one, the window counts as unknown, never as clean"
     )
     return Check(name, False, detail, "Run as root on Linux 6.8 or newer", needed=False)
 

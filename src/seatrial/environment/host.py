@@ -19,7 +19,7 @@ from seatrial.errors import EnvironmentFault
 # Far above what distributions hand out, below the reserved end; each slot takes a block of this many.
 _FIRST_UID = 1_610_000_000
 _UIDS_PER_SLOT = 8
-_STAGES, _STAGE = "/tmp", "seatrial-"
+_STAGES, _STAGE = "/tmp", "seatrial-stage-"
 _DISABLE_USERNS_SINCE = (0, 8, 0)
 
 
@@ -81,10 +81,7 @@ def prepare_host(slot: int = 0) -> Host:
     if mode == "root":
         _check_uids(slot)
     _sweep()
-    stage = tempfile.mkdtemp(prefix=_STAGE, dir=_STAGES)
-    os.chmod(stage, 0o755)
-    lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(lock, fcntl.LOCK_SH)
+    stage = _make_stage()
     try:
         syscalls.mount("stage", stage, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0755")
     except OSError as fault:
@@ -105,6 +102,21 @@ def release_host(host: Host) -> None:
         os.rmdir(host.stage)
     except OSError:
         pass
+
+
+def _make_stage() -> str:
+    """A new folder, locked for as long as this process lives; another's sweep may take it before that."""
+    while True:
+        stage = tempfile.mkdtemp(prefix=_STAGE, dir=_STAGES)
+        try:
+            os.chmod(stage, 0o755)
+            lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if os.path.samestat(os.fstat(lock), os.stat(stage)):
+                return stage
+            os.close(lock)
+        except FileNotFoundError:
+            continue
 
 
 def _sweep() -> None:

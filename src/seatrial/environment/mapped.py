@@ -7,6 +7,7 @@ from seatrial.journal.entries import ROOTS
 
 _INSIDE = sorted(((os.fsencode(path), os.fsencode(root)) for root, path in ROOTS.items()), reverse=True)
 _GONE = b" (deleted)"
+_LONGEST_NAME = 255
 
 
 @dataclass
@@ -57,7 +58,7 @@ def _relative(path: bytes) -> set[str]:
         for inside, root in _INSIDE:
             # Seen from outside the sandbox's mounts the path begins at the overlay's root.
             for start in (inside, b"/" + root):
-                if text.startswith(start + b"/"):
+                if text.startswith(start + b"/") and len(text.rpartition(b"/")[2]) <= _LONGEST_NAME:
                     tail = root + text[len(start) :]
                     found |= {os.fsdecode(tail), os.fsdecode(tail.replace(b"\\012", b"\n"))}
     return found
