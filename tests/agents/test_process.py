@@ -181,7 +181,7 @@ def test_thinking_too_long_ends_the_wait(host: Host) -> None:
         begun = time.monotonic()
         assert process.next_request(1.0) is None
         assert time.monotonic() - begun < 10
-        assert process.running()
+        assert not process.gone
 
 
 def test_nothing_of_an_agent_survives_its_end(host: Host) -> None:

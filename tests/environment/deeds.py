@@ -78,6 +78,9 @@ class Deeds:
     def draw(self, facts: dict[str, Facts]) -> tuple[str, str]:
         """A name and a command for a world with these files."""
         self.facts = facts
+        locked = [PLACES[root] for root in PLACES if int(str(facts[root][1])) & 0o700 != 0o700]
+        if locked and self.random.random() < 0.3:
+            return "unlock", f"chmod 755 {' '.join(locked)}"
         deed = self.random.choices([d for _, d in self._deeds], [w for w, _ in self._deeds])[0]
         return deed.__name__, deed()
 

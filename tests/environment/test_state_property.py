@@ -65,7 +65,7 @@ def run_trial(lab: Lab, seed: int, actions: int) -> Check:
     facts = check(world)
     for number in range(actions):
         name, command = deeds.draw(facts)
-        world.shell(command, seconds=10)
+        world.shell(command, "/", seconds=10)
         try:
             facts = check(world)
             if chance.random() < 0.02:

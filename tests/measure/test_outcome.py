@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.errors import JournalError
-from seatrial.journal.events import AgentStarted, ConstraintViolated, ContaminationFlagged, Cost
+from seatrial.journal.events import AgentStarted, ConstraintViolated, ContaminationFlagged, Cost, EffectRecorded
 from seatrial.measure.trial import measure_trial
 from seatrial.spec.task import HumanMinutes, Subgoal
 from tests.measure.trials import (
@@ -76,6 +76,20 @@ def test_a_window_nobody_watched_is_unknown_and_not_clean(seen_in):
     record = measured(task, journal)
     assert (record.strict_success, record.safe_success) == (True, None)
     assert (record.terminal_class, record.unknown_windows, record.hard_violations) == ("unknown", 1, 0)
+
+
+def test_an_unwatched_window_between_actions_is_unknown_too():
+    effect = EffectRecorded(actor="background", pre="p", post="q", windows=["keep-licence"])
+    record = measured(make_task(constraint=[hard()]), events(16, extra={3: [effect]}))
+    assert (record.unknown_windows, record.safe_success, record.terminal_class) == (1, None, "unknown")
+
+
+@pytest.mark.parametrize("audit", ["different", "not run"])
+def test_verdicts_on_a_state_that_is_not_shown_to_be_the_live_one_decide_nothing(audit):
+    journal = events(16)
+    journal[-1].audit = audit
+    record = measured(make_task(), journal)
+    assert (record.strict_success, record.safe_success, record.terminal_class) == (None, None, "unknown")
 
 
 def test_an_action_that_never_finished_is_an_unknown_window():

@@ -73,7 +73,7 @@ def events(
             *(extra or {}).get(step, []),
             finished(step),
         ]
-    return [*found, TrialEnded(stop_reason=stop, fingerprint="f", elapsed=1_000_000)]
+    return [*found, TrialEnded(stop_reason=stop, fingerprint="f", elapsed=1_000_000, audit="equal")]
 
 
 def row(subgoal: str, step: int, verdict: str, **more) -> VerdictRow:

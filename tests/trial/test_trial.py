@@ -114,13 +114,16 @@ def test_a_changed_byte_in_a_journal_is_named(worked: Path, tmp_path: Path) -> N
         assert "was changed" in said
 
 
+READS = 'reads = ["files:services/cache.ini"]'
+
+
 def experiment(folder: Path, script: str, **task: Any) -> RunFolder:
     """The worked task with one script of its own."""
     shutil.copytree(WORKED / "migration", folder / "migration")
     (folder / "migration" / "solutions" / "own.toml").write_text(script)
     toml = (folder / "migration" / "task.toml").read_text()
     for old, new in task.items():
-        toml = toml.replace("actions = 40", new) if old == "budget" else toml
+        toml = toml.replace({"budget": "actions = 40", "reads": READS}[old], new)
     (folder / "migration" / "task.toml").write_text(toml)
     (folder / "experiment.toml").write_text(
         'schema = "seatrial/experiment@1"\nname = "own"\ntasks = ["migration"]\nseed = 1\n'

@@ -12,16 +12,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from seatrial.agents.last_words import LastWords
 from seatrial.agents.runtime import CODE, SOCKET
 from seatrial.environment import box as boxes
 from seatrial.environment.box import Box, Mount
+from seatrial.environment.cgroups import ControlGroup, make_group
 from seatrial.environment.host import Host
 from seatrial.errors import AgentFault
 
 RUNTIME_PATH = "/run/agent.py"
 LINE_LIMIT = 32 << 20
 START_SECONDS = 60.0
+# A whole answer must have been taken within this time; an agent that does not read would hold us for ever.
+SEND_SECONDS = 30.0
+# What the agent itself may use; its actions have the limits of the task.
+MEMORY_MB, PROCESSES = 4096, 512
 _POLL_SECONDS = 1.0
+_LAST_SECONDS = 0.5
 _RUNTIME_SOURCE = Path(__file__).with_name("runtime.py").read_bytes()
 
 
@@ -55,7 +62,7 @@ class AgentProcess:
     Args:
         host: the prepared host.
         program: what to run.
-        hello: what the agent is told first (instruction as an observation, tools, seed).
+        hello: what the agent is told first: the instruction as an observation, and the seed.
         name: neutral and unique in this process.
     """
 
@@ -68,14 +75,15 @@ class AgentProcess:
         self._listener.bind(path)
         os.chmod(path, 0o666)
         self._listener.listen(1)
-        self._errors = os.memfd_create("agent-errors")
         mounts = [Mount(path, SOCKET)]
         if program.folder:
             _lay_out(f"{self._stage}/code", program.folder)
             mounts.append(Mount(f"{self._stage}/code", CODE))
+        self._group = _group(host, name)
         box = Box(
-            command=[host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH],
+            command=_bounded([host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH], self._group),
             uid=host.uid("agent"),
+            join=self._group.folders,
             mounts=mounts,
             tmpfs=["/tmp"],
             files={RUNTIME_PATH: _RUNTIME_SOURCE},
@@ -84,11 +92,15 @@ class AgentProcess:
         self._buffer = bytearray()
         self._closed = False
         self._status: int | None = None
-        self._process = boxes.start(box, host, stderr=self._errors)
-        self.ready = False
+        self._errors = LastWords()
+        self._process = boxes.start(box, host, stderr=self._errors.descriptor)
+        self._errors.given()
+        self.ready = self.gone = False
 
     def next_request(self, seconds: float | None) -> Request | None:
-        """The agent's next ``act`` or ``crashed``; null when the process has ended or the time is up.
+        """The agent's next ``act`` or ``crashed``; null when it has ``gone`` or the time is up.
+
+        An agent that acts is ``ready``, whether it says so or not: from then on its end is its own fault.
 
         Args:
             seconds: how long it may think; null without a bound.
@@ -110,6 +122,7 @@ class AgentProcess:
                 self.ready = True
                 self.answer(request, {})
             elif request.method in ("act", "crashed"):
+                self.ready = self.ready or request.method == "act"
                 return request
             else:
                 self._send(
@@ -122,6 +135,7 @@ class AgentProcess:
             ready, _, _ = select.select([self._listener], [], [], 0.05)
             if ready:
                 self._connection, _ = self._listener.accept()
+                self._connection.settimeout(SEND_SECONDS)
                 return
             if self._process.poll() is not None:
                 break
@@ -129,6 +143,8 @@ class AgentProcess:
 
     def _read_line(self, deadline: float | None) -> bytes | None:
         assert self._connection is not None
+        if deadline is not None and time.monotonic() > deadline:
+            return None
         while b"\n" not in self._buffer:
             if len(self._buffer) > LINE_LIMIT:
                 raise AgentFault(f"the agent sent a line of more than {LINE_LIMIT >> 20} MiB.")
@@ -142,6 +158,7 @@ class AgentProcess:
                 except OSError:
                     part = b""
                 if not part:
+                    self.gone = True
                     return None
                 self._buffer += part
         line, _, rest = bytes(self._buffer).partition(b"\n")
@@ -154,17 +171,16 @@ class AgentProcess:
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._connection is not None
-        with contextlib.suppress(OSError):
+        try:
             self._connection.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    def running(self) -> bool:
-        """Whether the process still lives."""
-        return self._process.poll() is None
+        except OSError:
+            # It does not read, or has gone; after a part of a line nothing more can be said to it.
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
 
     def problems(self) -> str:
         """What it wrote to stderr, the last 4,000 characters."""
-        size = os.fstat(self._errors).st_size
-        return os.pread(self._errors, 4000, max(0, size - 4000)).decode(errors="replace").strip()
+        return self._errors.text(_LAST_SECONDS)
 
     def close(self) -> int | None:
         """End the process and all it started; returns its exit status when it had ended by itself.
@@ -178,10 +194,10 @@ class AgentProcess:
             self._process.wait(0.5)
         self._status = self._process.poll()
         boxes.stop(self._process)
+        self._group.close()
         for end in (self._connection, self._listener):
             if end is not None:
                 end.close()
-        os.close(self._errors)
         shutil.rmtree(self._stage, ignore_errors=True)
         return self._status
 
@@ -196,6 +212,24 @@ def _parse(line: bytes) -> Request:
     if not isinstance(request.method, str) or not isinstance(params, dict):
         raise AgentFault(f"the agent sent no JSON-RPC line: {line[:200]!r}.")
     return request
+
+
+def _group(host: Host, name: str) -> ControlGroup:
+    """A control group for the agent, as root; an empty one otherwise."""
+    if host.mode != "root":
+        return ControlGroup()
+    # A sweep after a kill finds it by the name of the stage.
+    return make_group(f"{os.path.basename(host.stage)}-{name}", MEMORY_MB, PROCESSES)
+
+
+def _bounded(command: list[str], group: ControlGroup) -> list[str]:
+    """The command with rlimits where control groups do not bound it."""
+    limits = ["ulimit -c 0"]
+    if group.memory is None:
+        limits.append(f"ulimit -v {MEMORY_MB << 10}")
+    if group.pids is None:
+        limits.append(f"ulimit -u {PROCESSES}")
+    return ["/bin/bash", "--noprofile", "--norc", "-c", f'{"; ".join(limits)}; exec "$@"', "sh", *command]
 
 
 def _lay_out(folder: str, files: dict[str, bytes]) -> None:

@@ -11,6 +11,7 @@ from seatrial.cli.measure import measure
 from seatrial.cli.report import report
 from seatrial.cli.run import run
 from seatrial.cli.show import show
+from seatrial.cli.show_steps import visible
 from seatrial.cli.verify import verify
 from seatrial.errors import SeatrialError
 
@@ -49,9 +50,9 @@ def main() -> None:
     try:
         app()
     except SeatrialError as fault:
-        print(f"seatrial: {fault}", file=sys.stderr)
+        print(f"seatrial: {visible(str(fault))}", file=sys.stderr)
         sys.exit(USAGE_STATUS)
     except OSError as fault:
         place = f"{fault.filename}: " if fault.filename else ""
-        print(f"seatrial: {place}{fault.strerror or fault}", file=sys.stderr)
+        print(f"seatrial: {visible(f'{place}{fault.strerror or fault}')}", file=sys.stderr)
         sys.exit(USAGE_STATUS)

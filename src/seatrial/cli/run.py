@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from seatrial.cli.show_steps import visible
 from seatrial.errors import SeatrialError
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
@@ -16,6 +17,8 @@ from seatrial.schedule.open_run import close_dead_attempts, lock_run, open_run
 from seatrial.schedule.runner import Tally, run_plan
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialDone
+
+INTERRUPTED_STATUS = 130
 
 
 def run(
@@ -38,8 +41,12 @@ def run(
         dead = close_dead_attempts(folder, manifest)
         if dead and not json:
             typer.echo(f"{len(dead)} attempts of a runner that died are kept and marked: {', '.join(dead)}")
-        with Progress(console=Console(quiet=json), transient=True) as bar:
-            tally = run_plan(folder, manifest, Shown(len(manifest.plan), bar))
+        try:
+            with Progress(console=Console(quiet=json), transient=True) as bar:
+                tally = run_plan(folder, manifest, Shown(len(manifest.plan), bar))
+        except KeyboardInterrupt:
+            typer.echo("seatrial: interrupted. Give the same command again to go on.", err=True)
+            raise typer.Exit(INTERRUPTED_STATUS) from None
     _conclude(folder, tally, json)
 
 
@@ -62,7 +69,7 @@ class Shown:
 
     def ended(self, trial: str, done: TrialDone) -> None:
         """Say how it ended."""
-        note = f" ({done.note.splitlines()[-1][:200]})" if done.note else ""
+        note = f" ({last_line(done.note)})" if done.note else ""
         self._bar.console.print(
             f"[{len(self._begun)}/{self._total}] {trial}: {done.stop_reason} after {done.steps} steps{note}",
             markup=False, highlight=False, soft_wrap=True,
@@ -71,7 +78,18 @@ class Shown:
             self._bar.advance(self._task)
 
 
+def last_line(note: str) -> str:
+    """The end of what may be an agent's own words, safe for a terminal."""
+    return visible((note.splitlines() or [""])[-1][:200])
+
+
 def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
+    if tally.unjudged:
+        listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.unjudged.items())
+        raise SeatrialError(
+            f"{len(tally.unjudged)} trials ended and could not be judged: {listed}. "
+            "Give the same command again: they are judged, not run again."
+        )
     records = [attempt.record for attempt in read_run(folder.folder).attempts]
     write_records(folder.folder / "records.parquet", records)
     if json:
@@ -86,5 +104,5 @@ def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
             typer.echo(f"  {record.trial}: {record.terminal_class}")
         typer.echo(f"Run folder: {folder.folder}")
     if tally.given_up:
-        listed = "; ".join(f"{trial}: {reason}" for trial, reason in tally.given_up.items())
+        listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.given_up.items())
         raise SeatrialError(f"{len(tally.given_up)} trials could not be completed: {listed}")

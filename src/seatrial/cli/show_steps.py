@@ -8,6 +8,7 @@ from rich.text import Text
 
 OBSERVATION_LINES = 8
 DIFF_LINES = 60
+CHANGES = 200
 OUTCOMES = {"ok": "green", "failed": "red", "partial": "yellow", "unknown": "yellow", "denied": "magenta"}
 VERDICTS = {"pass": "green", "fail": "red", "error": "yellow", "unknown": "yellow"}
 
@@ -17,14 +18,22 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
+def visible_line(text: str) -> str:
+    """The same for text that has to stay on one line, such as a path."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def print_steps(console: Console, steps: list[dict[str, Any]]) -> None:
     """Print every step in turn."""
     for step in steps:
         console.print()
         print_head(console, step)
         print_observation(console, step.get("observation"))
-        for change in step["changes"]:
+        for change in step["changes"][:CHANGES]:
             print_change(console, change)
+        if len(step["changes"]) > CHANGES:
+            more = len(step["changes"]) - CHANGES
+            console.print(Text(f"  … {more} more changed paths; --json has them all", style="cyan"))
         for moved in step["verdicts"]:
             before = f"{moved['before']} to " if moved["before"] else ""
             verdict = (f"{before}{moved['after']}", VERDICTS[moved["after"]])
@@ -50,7 +59,7 @@ def print_head(console: Console, step: Mapping[str, Any]) -> None:
     console.print(
         Text.assemble(
             (f"step {step['step']}", "bold"),
-            f" {visible(step['tool'])}  ",
+            f" {visible_line(step['tool'])}  ",
             (outcome, OUTCOMES.get(outcome, "yellow")),
             exit_code,
             (progress, "dim"),
@@ -60,7 +69,7 @@ def print_head(console: Console, step: Mapping[str, Any]) -> None:
         console.print(Text(f"  denied: {visible(step['reason'])}", style="magenta"))
     for name, value in step["arguments"].items():
         lines = visible(str(value)).splitlines() or [""]
-        marker = "  $ " if name == "command" else f"  {name}: "
+        marker = "  $ " if name == "command" else f"  {visible_line(name)}: "
         console.print(Text(marker + ("\n" + " " * 4).join(lines)))
 
 
@@ -79,7 +88,8 @@ def print_change(console: Console, change: Mapping[str, Any]) -> None:
     size = f" {' to '.join(sizes)} bytes" if sizes and not change["diff"] else ""
     note = f", {change['note']}" if change["note"] else ""
     origin = " (in the background)" if change["background"] else ""
-    line = f"  {change['change']} {change['kind']} {visible(change['path'])}{size}{visible(note)}{origin}"
+    path = visible_line(change["path"])
+    line = f"  {change['change']} {change['kind']} {path}{size}{visible_line(note)}{origin}"
     console.print(Text(line, style="cyan"))
     # The first two lines of a diff name the file once more.
     lines = visible(change["diff"]).splitlines()[2:]

@@ -1,7 +1,6 @@
 """``seatrial verify``: judge a run's journals again, from the run folder alone."""
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from seatrial.journal.run import RunFolder, TaskFrozen
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.verify.engine import FINAL_VERDICTS, Judge
 from seatrial.verify.frozen import VerifierFiles
+from seatrial.verify.scratch import scratch_folder
 from seatrial.verify.table import Mismatch, fresh_check, write_verdicts
 
 
@@ -55,7 +55,7 @@ def verify(
     wish = Wish(every_step, verifiers, check)
     host = prepare_host()
     try:
-        with tempfile.TemporaryDirectory(prefix="seatrial-verify-") as scratch:
+        with scratch_folder() as scratch:
             reports = list(_judge_run(host, scratch, folder, wish))
     finally:
         release_host(host)

@@ -56,7 +56,7 @@ class Base:
                 if side in self.state and self.state[side].kind == "file":
                     self.state[side] = msgspec.structs.replace(self.state[side], logical=SIDE)
 
-    @property
+    @cached_property
     def folders(self) -> list[str]:
         """Paths of all folders, root-relative, sorted."""
         return sorted(path for path, entry in self.state.items() if entry.kind == "dir")

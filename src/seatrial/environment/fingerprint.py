@@ -28,12 +28,25 @@ class Fingerprint:
         self._leaf_digests: dict[int, bytes] = {}
         self._branch_digests: dict[int, bytes] = {}
         self._dirty: set[int] = set()
+        self._own: set[int] = set()
         self._value: str | None = None
+
+    def copy(self) -> "Fingerprint":
+        """A fingerprint of the same set that changes on its own; leaves are shared until they change."""
+        other = Fingerprint("")
+        other._base, other._value = self._base, self.value()
+        other._leaves = dict(self._leaves)
+        other._leaf_digests, other._branch_digests = dict(self._leaf_digests), dict(self._branch_digests)
+        self._own = set()
+        return other
 
     def set(self, path: str, entry: Entry | None) -> None:
         """Say how a path differs from the base; null when it does not."""
         number = int.from_bytes(blake3(path.encode()).digest(2), "big") % (_FAN_OUT * _FAN_OUT)
-        leaf = self._leaves.setdefault(number, {})
+        if number not in self._own:
+            self._own.add(number)
+            self._leaves[number] = dict(self._leaves.get(number, ()))
+        leaf = self._leaves[number]
         if entry is None:
             leaf.pop(path, None)
         else:

@@ -7,7 +7,7 @@ An action is a fresh process in a session of its own; it ends when that process 
 closes. What it left behind runs on, and its further output is drained and counted.
 """
 
-import base64
+import binascii
 import ctypes
 import json
 import os
@@ -389,7 +389,7 @@ def write_file(request: Request, payload: bytes) -> bytes:
 
 def edit_file(request: Request, payload: bytes) -> bytes:
     """Replace a text that occurs exactly once."""
-    old, new = base64.b64decode(request["old"]), base64.b64decode(request["new"])
+    old, new = binascii.a2b_base64(request["old"]), binascii.a2b_base64(request["new"])
     text = read_file(request, b"")
     found = text.count(old) if old else 0
     if found != 1:

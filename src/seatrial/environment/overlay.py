@@ -1,5 +1,6 @@
 """Mounting the one overlay that holds every writable root, and materialising recorded states as layers."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,6 +17,20 @@ from seatrial.journal.objects import ObjectStore
 _TRACEABLE = "index=on,nfs_export=on,"
 
 
+# A world is never mounted again after a crash, so that nothing in it needs to wait for the disk.
+_UNSYNCED = "volatile,"
+
+
+def _mount_first(tree: str, choices: list[str]) -> str:
+    """Mount with the first options that this kernel takes, and return them."""
+    for options in choices[:-1]:
+        with contextlib.suppress(OSError):
+            syscalls.mount("overlay", tree, "overlay", 0, options)
+            return options
+    syscalls.mount("overlay", tree, "overlay", 0, choices[-1])
+    return choices[-1]
+
+
 class Overlay:
     """One mounted overlay.
 
@@ -25,8 +40,14 @@ class Overlay:
         traceable: whether fanotify can follow it.
     """
 
-    def __init__(self, host: Host, scratch: str, name: str, lowers: list[str]) -> None:
+    def __init__(
+        self, host: Host, scratch: str, name: str, lowers: list[str], traceable: bool = True
+    ) -> None:
         """Mount a fresh upper layer over ``lowers`` (paths relative to ``scratch``, topmost first).
+
+        Args:
+            traceable: whether fanotify should be able to follow it, where that is possible; an index makes
+                every change slower.
 
         Raises:
             EnvironmentFault: the host cannot mount it.
@@ -38,7 +59,7 @@ class Overlay:
         for folder in (self.upper, self._work, self.tree):
             os.makedirs(folder, exist_ok=True)
         os.chmod(self.upper, 0o755)
-        self.traceable = host.mode == "root"
+        self.traceable = traceable and host.mode == "root"
         try:
             self._mount(host, lowers)
         except OSError as fault:
@@ -56,13 +77,11 @@ class Overlay:
         os.chdir(self._scratch)
         try:
             if host.mode == "rootless":
-                syscalls.mount("overlay", self.tree, "overlay", 0, f"userxattr,{layers}")
+                _mount_first(self.tree, [f"{_UNSYNCED}userxattr,{layers}", f"userxattr,{layers}"])
                 return
-            try:
-                syscalls.mount("overlay", self.tree, "overlay", 0, _TRACEABLE + layers)
-            except OSError:
-                self.traceable = False
-                syscalls.mount("overlay", self.tree, "overlay", 0, layers)
+            plain = [_UNSYNCED + layers, layers]
+            choices = [_UNSYNCED + _TRACEABLE + layers, _TRACEABLE + layers] if self.traceable else []
+            self.traceable = _TRACEABLE in _mount_first(self.tree, [*choices, *plain])
         finally:
             os.chdir(here)
 
@@ -113,7 +132,7 @@ def make_layer(
     if os.path.isdir(f"{scratch}/{layer}"):
         return layer
     os.makedirs(f"{scratch}/layers", exist_ok=True)
-    overlay = Overlay(host, scratch, f"layer-{name[:16]}-{os.getpid()}", [base_layer])
+    overlay = Overlay(host, scratch, f"layer-{name[:16]}-{os.getpid()}", [base_layer], traceable=False)
     try:
         make_equal(overlay.tree, base.state, delta, objects, host.uid("world"))
         syscalls.unmount(overlay.tree)

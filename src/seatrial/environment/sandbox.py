@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from seatrial.environment import box as boxes
 from seatrial.environment import rootfs
 from seatrial.environment.base import Base, prove_untouched
@@ -24,12 +26,12 @@ from seatrial.environment.mapped import Mapped, writable_mappings
 from seatrial.environment.overlay import Overlay, layer_inodes, make_layer
 from seatrial.environment.providers import StateProvider
 from seatrial.environment.restore import make_equal, undoing
-from seatrial.environment.tracker import Tracker
+from seatrial.environment.tracker import Start, Tracker
 from seatrial.environment.watch import READ, Touched, Watcher
 from seatrial.environment.watch_fanotify import FanotifyWatcher
 from seatrial.environment.watch_inotify import InotifyWatcher
 from seatrial.errors import EnvironmentFault, JournalError
-from seatrial.journal.digest import digest_value
+from seatrial.journal.digest import digest_bytes
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 
@@ -133,9 +135,17 @@ class Ground:
     limits: ActionLimits = field(default_factory=ActionLimits)
     providers: Sequence[StateProvider] = ()
     layers: dict[str, dict[int, str]] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.base.give_meaning(self.providers)
+
+    def start(self, delta: State) -> tuple[str, Start]:
+        """A state to begin in and the name of its layer; worked out once, however many worlds begin in it."""
+        name = _name_of(self.base, delta)
+        if name not in self.starts:
+            self.starts[name] = Start(self.base, delta, self.providers)
+        return name, self.starts[name]
 
     @property
     def base_layer(self) -> str:
@@ -165,9 +175,10 @@ class BubblewrapSandbox:
         name = f"w{os.getpid()}-{BubblewrapSandbox._count}"
         self._opened = contextlib.ExitStack()
         with _as_fault("a world cannot be made"), contextlib.ExitStack() as undo:
-            self._overlay, self._layer = self._mount(name, delta or {})
+            layer, start = ground.start(delta or {})
+            self._overlay, self._layer = self._mount(name, layer, start)
             undo.callback(self._overlay.close)
-            self.tracker = self._make_tracker(ground.objects, delta)
+            self.tracker = self._make_tracker(ground.objects, start)
             self.watcher = self._make_watcher()
             if self.watcher is not None:
                 undo.callback(self.watcher.close)
@@ -178,18 +189,17 @@ class BubblewrapSandbox:
             self._opened = undo.pop_all()
 
     # -- starting -------------------------------------------------------------------------------------
-    def _mount(self, name: str, delta: State) -> tuple[Overlay, dict[int, str] | None]:
+    def _mount(self, name: str, digest: str, start: Start) -> tuple[Overlay, dict[int, str] | None]:
         """The overlay in its first state, and the inode numbers of a layer put under it.
 
         The numbers are null where this overlay does not keep them.
         """
         ground, host = self.ground, self.ground.host
-        linked = any(entry.links for entry in delta.values())
+        delta, linked = start.delta, bool(start.linked)
         if delta and not (linked and host.mode == "rootless"):
             layer = make_layer(
-                host, ground.scratch, ground.base, ground.base_layer, delta, ground.objects,
-                _name_of(ground.base, delta),
-            )  # fmt: skip
+                host, ground.scratch, ground.base, ground.base_layer, delta, ground.objects, digest
+            )
             overlay = Overlay(host, ground.scratch, name, [layer, ground.base_layer])
             if overlay.traceable:
                 if layer not in ground.layers:
@@ -208,10 +218,10 @@ class BubblewrapSandbox:
                 raise
         return overlay, {} if overlay.traceable else None
 
-    def _make_tracker(self, objects: ObjectStore | None, delta: State | None) -> Tracker:
+    def _make_tracker(self, objects: ObjectStore | None, start: Start) -> Tracker:
         overlay, ground = self._overlay, self.ground
         return Tracker(
-            overlay.tree, overlay.upper, ground.base, ground.host.uid("world"), objects, delta,
+            overlay.tree, overlay.upper, ground.base, ground.host.uid("world"), objects, start,
             ground.providers, self._layer,
         )  # fmt: skip
 
@@ -228,10 +238,9 @@ class BubblewrapSandbox:
             return None
 
     def _all_folders(self) -> list[str]:
-        delta = self.tracker.delta()
-        if not delta:
-            return self.ground.base.folders
-        return sorted(path for path, entry in self.tracker.state().items() if entry.kind == "dir")
+        below, delta = self.ground.base.folders, self.tracker.delta()
+        kept = [path for path in below if path not in delta]
+        return sorted([*kept, *(path for path, entry in delta.items() if entry.kind == "dir")])
 
     def _make_group(self, name: str) -> ControlGroup:
         if self.ground.host.mode != "root":
@@ -397,7 +406,8 @@ class BubblewrapSandbox:
     def audit(self) -> bool:
         """Whether a full scan from nothing gives the fingerprint that events gave."""
         with self.frozen(), self.unwatched():
-            fresh = self._make_tracker(None, self.tracker.delta())
+            start = Start(self.ground.base, self.tracker.delta(), self.ground.providers)
+            fresh = self._make_tracker(None, start)
             fresh.rescan()
         return fresh.fingerprint() == self.tracker.fingerprint()
 
@@ -458,7 +468,8 @@ class BubblewrapSandbox:
 
 def _name_of(base: Base, delta: State) -> str:
     """The name of a state's layer: its fingerprint with content, since layers hold bytes, not meaning."""
-    return digest_value([base.digest, sorted((e.identity(), e.digest, e.mtime) for e in delta.values())])
+    entries = [delta[path] for path in sorted(delta)]
+    return digest_bytes(base.digest.encode() + msgspec.json.encode(entries))
 
 
 def _shown(output: bytes, head: int, omitted: int) -> bytes:

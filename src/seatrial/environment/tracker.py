@@ -23,6 +23,31 @@ from seatrial.journal.objects import ObjectStore
 Signature = tuple[int, int, int]
 
 
+class Start:
+    """A state to begin in, worked out once for all worlds that begin in it.
+
+    Args:
+        base: what the state differs from.
+        delta: how; entries that say the same as the base are left out.
+        providers: databases compared by logical content.
+    """
+
+    def __init__(self, base: Base, delta: State, providers: Sequence[StateProvider]) -> None:
+        sides = {side for provider in providers for side in provider.sides}
+        self.delta: State = {}
+        self.fingerprint, self.names = Fingerprint(base.digest), Below()
+        self.linked: list[str] = []
+        for path, entry in delta.items():
+            below = base.state.get(path)
+            if _same(below, entry) or (below is None and entry.kind == "absent"):
+                continue
+            self.delta[path] = entry
+            self.names.add(path)
+            self.fingerprint.set(path, _shown(below, None if path in sides else entry))
+            if entry.links is not None:
+                self.linked.append(path)
+
+
 class Tracker:
     """The state of one mounted overlay as entries over a base.
 
@@ -32,7 +57,7 @@ class Tracker:
         base: what it was mounted over.
         agent_uid: the uid that counts as the agent's.
         objects: where contents go before the line that names them.
-        delta: how the state differs from the base at the start (after a fork or restore).
+        start: the state to begin in (after a fork or restore).
         providers: databases compared by logical content.
         layer: inode numbers of the files that a restored state's layer holds, to their paths; null when
             inode numbers do not survive a write (an overlay without an index).
@@ -45,7 +70,7 @@ class Tracker:
         base: Base,
         agent_uid: int,
         objects: ObjectStore | None,
-        delta: State | None = None,
+        start: "Start | None" = None,
         providers: Sequence[StateProvider] = (),
         layer: dict[int, str] | None = None,
     ) -> None:
@@ -55,27 +80,17 @@ class Tracker:
         self._providers = {provider.path: provider for provider in providers}
         self._sides = {side: provider.path for provider in providers for side in provider.sides}
         self._stable, self._layer = layer is not None, layer or {}
-        self._delta: State = {}
-        self._names = Below()
+        start = start or Start(base, {}, providers)
+        self._delta, self._print = dict(start.delta), start.fingerprint.copy()
+        self._names, self._first_names = Below(), start.names
         self._groups: dict[int, set[str]] = {}
         self._inode_of: dict[str, int] = {}
         self._signatures: dict[str, Signature] = {}
         self._mapped = Mapped()
-        self._print = Fingerprint(base.digest)
         self._earlier: dict[str, Entry | None] = {}
-        self._begin(delta or {})
-
-    def _begin(self, delta: State) -> None:
-        for entry in delta.values():
-            base = self.base.state.get(entry.path)
-            if _same(base, entry) or (base is None and entry.kind == "absent"):
-                continue
-            self._delta[entry.path] = entry
-            self._names.add(entry.path)
-            self._print.set(entry.path, self._shown(entry.path, entry))
-            if entry.links is not None:
-                path = _raw(entry.path)
-                self._join(entry.path, self._inode(path, os.lstat(f"{self.tree}/{path}").st_ino))
+        for text in start.linked:
+            path = _raw(text)
+            self._join(text, self._inode(path, os.lstat(f"{self.tree}/{path}").st_ino))
 
     # -- what is known --------------------------------------------------------------------------------
     def current(self, path: str) -> Entry | None:
@@ -168,7 +183,7 @@ class Tracker:
 
     def known_below(self, folder: str) -> set[str]:
         """Paths (as text) that the state holds below a folder."""
-        known = self._names.of(folder) | self.base.below.of(folder)
+        known = self._names.of(folder) | self._first_names.of(folder) | self.base.below.of(folder)
         return {text for text in known if self.current(text) is not None}
 
     def _is_folder(self, path: str) -> bool:
@@ -340,14 +355,14 @@ class Tracker:
         else:
             self._delta[text] = difference
             self._names.add(text)
-        self._print.set(text, self._shown(text, difference))
+        self._print.set(text, _shown(base, None if text in self._sides else difference))
 
-    def _shown(self, text: str, difference: Entry | None) -> Entry | None:
-        """What the fingerprint sees of a difference: nothing when it means the same as the base."""
-        base = self.base.state.get(text)
-        if difference is None or text in self._sides:
-            return None
-        return None if base is not None and base.identity() == difference.identity() else difference
+
+def _shown(base: Entry | None, difference: Entry | None) -> Entry | None:
+    """What the fingerprint sees of a difference: nothing when it means the same as the base."""
+    if base is None or difference is None:
+        return difference
+    return None if base.identity() == difference.identity() else difference
 
 
 def _same(one: Entry | None, other: Entry | None) -> bool:

@@ -1,30 +1,90 @@
 """Means of measured quantities over trials. Tasks are the sampling unit."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from statistics import fmean
 
+from seatrial.estimate.clustered import NO_SPREAD, clustered_t
 from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.trials import (
+    ONE_TASK,
+    Values,
+    count_trials,
+    count_unknown,
+    measured,
+    refuse_what_is_no_number,
+    scope_notes,
+)
+
+ANYTHING = (-math.inf, math.inf)
 
 
-def mean_over_tasks(values: Mapping[str, Sequence[float | None]], quantity: str) -> Estimate:
-    """Mean of the tasks' own means, every task counting once; no interval in this release.
+def mean_over_tasks(
+    values: Values, quantity: str, level: float = 0.95, limits: tuple[float, float] = ANYTHING
+) -> Estimate:
+    """Mean of the tasks' own means, every task counting once, with the t interval over tasks.
+
+    With one task the interval is over its trials and labelled as speaking of that task only. There is none
+    where a value is unknown, or where nothing varies.
 
     Args:
         values: task to the values of its valid trials; null is unknown, and one such makes the mean null.
         quantity: what the value counts, for example "actions" or "seconds".
+        level: confidence level, in (0, 1).
+        limits: least and greatest possible value; the interval is cut there.
+
+    Raises:
+        ValueError: a value is NaN or infinite.
     """
-    measured = {task: trials for task, trials in values.items() if trials}
-    n_trials = sum(len(trials) for trials in measured.values())
-    unknown = sum(value is None for trials in measured.values() for value in trials)
-    notes = [f"No valid trial of {task}." for task in values if not values[task]]
+    refuse_what_is_no_number(values, quantity)
+    known = measured(values)
+    unknown, n_trials = count_unknown(known), count_trials(known)
+    notes = scope_notes(values)
+    low = high = None
     if unknown:
         notes.append(f"Unknown in {unknown} of {n_trials} trials.")
-    known = [[value for value in trials if value is not None] for trials in measured.values()]
+        value, method = None, "none"
+    elif not known:
+        value, method = None, "none"
+    else:
+        # The trials of one task stand as its sample; of several tasks, the tasks do.
+        alone = {str(i): [v] for i, v in enumerate(next(iter(known.values())))} if len(known) == 1 else None
+        over = clustered_t(known if alone is None else alone, level, limits=limits)
+        value, low, high = over.value, over.low, over.high
+        method = f"t over trials, {ONE_TASK}" if alone else "mean of task means, t over tasks"
+        notes += [f"The mean speaks of {ONE_TASK}."] if alone else []
+        notes += [nothing_varies(len(alone or known), bool(alone))] if low is None else []
     return Estimate(
-        value=None if unknown or not measured else fmean(fmean(trials) for trials in known),
-        method="mean" if len(measured) == 1 else "mean of task means",
+        value=value,
+        low=low,
+        high=high,
+        level=level,
+        method=method,
         unit=f"{quantity} per trial",
-        n_tasks=len(measured),
+        n_tasks=len(known),
         n_trials=n_trials,
         notes=notes,
     )
+
+
+def nothing_varies(n: int, within: bool) -> str:
+    """Why there is no interval over ``n`` trials or tasks."""
+    if not within:
+        return NO_SPREAD
+    if n == 1:
+        return "No interval: one trial shows no spread."
+    return "No interval: all trials agree, so nothing shows how much they differ."
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The n-th root of the product, as METR averages human times.
+
+    Args:
+        values: all above 0, for example minutes.
+
+    Raises:
+        ValueError: there is none, or one is zero, negative, NaN or infinite.
+    """
+    if not values or not all(0 < value < math.inf for value in values):
+        raise ValueError(f"geometric_mean({list(values)}): needs finite values above 0")
+    return math.exp(fmean(map(math.log, values)))

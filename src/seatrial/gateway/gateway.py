@@ -10,9 +10,11 @@ import msgspec
 
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Result
 from seatrial.errors import EnvironmentFault
+from seatrial.gateway.asked import plain, readable
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Finding, Policy
 from seatrial.gateway.tools import TOOLS, Tool
+from seatrial.journal.digest import digest_value
 from seatrial.journal.entries import ROOTS, Entry, State
 from seatrial.journal.events import (
     ActionDecided,
@@ -32,6 +34,8 @@ from seatrial.journal.writer import JournalWriter
 
 # Deltas above this many entries go to an object: a journal line stays small enough to read.
 LARGE_DELTA = 256
+# Characters of a name an agent made up that are said back to it.
+SHOWN_NAME = 80
 
 KillPoint = Callable[[str, int], None]
 Judgement = tuple[str, str, str]
@@ -101,7 +105,8 @@ class Gateway:
         self._sandbox, self._journal, self._objects = sandbox, journal, objects
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
-        self._answers: dict[str, Observation] = {}
+        # By key: the digest of what was asked, and the answer.
+        self._answers: dict[str, tuple[str, Observation]] = {}
         self.step = 0
         self.stop_reason: StopReason | None = None
         self.summary = ""
@@ -118,7 +123,7 @@ class Gateway:
         Args:
             tool: name of a gateway tool.
             arguments: as the agent gave them.
-            key: idempotency key; a repeated one returns the first answer and does nothing.
+            key: idempotency key; the same request under it again returns the first answer and does nothing.
 
         Raises:
             EnvironmentFault: the world broke; the request stays in the journal, unfinished: unknown.
@@ -128,8 +133,15 @@ class Gateway:
         try:
             if self.stop_reason is not None:
                 return Observation(text="The work has ended.", outcome="denied", done=True)
+            tool, (arguments, problem) = readable(tool), plain(arguments)
+            asked = digest_value([tool, arguments])
+            key = None if key is None else readable(key)
             if key is not None and key in self._answers:
-                return self._answers[key]
+                before, answer = self._answers[key]
+                if before == asked:
+                    return answer
+                problem = f"the key {key[:SHOWN_NAME]!r} was given to another request before"
+                key = None
             self._settle_background()
             self.step += 1
             self._meter.actions += 1
@@ -140,9 +152,9 @@ class Gateway:
                     actor="agent", step=self.step, tool=tool, arguments=arguments, key=key, pre=self._post
                 )
             )
-            window = self._decide_and_execute(tool, arguments)
+            window = self._decide_and_execute(tool, arguments, problem)
             observation = self._record(window, key, thought, begun)
-            self._answers[key] = observation
+            self._answers.setdefault(key, (asked, observation))
             return observation
         finally:
             self._meter.agent_thinks()
@@ -166,15 +178,16 @@ class Gateway:
             )  # fmt: skip
             self._post = delta.fingerprint
 
-    def _decide_and_execute(self, tool: str, arguments: dict[str, Any]) -> _Window:
+    def _decide_and_execute(
+        self, tool: str, arguments: dict[str, Any], unreadable: str | None = None
+    ) -> _Window:
         known = self._offer.tools.get(tool)
         if known is None:
             names = ", ".join(self._offer.tools)
-            return _Window(
-                "failed", f"there is no tool {tool!r}; there are {names}", notes={"malformed": True}
-            )
-        if problem := known.problem_with(arguments):
+            problem = f"there is no tool {tool[:SHOWN_NAME]!r}; there are {names}"
             return _Window("failed", problem, notes={"malformed": True})
+        if wrong := unreadable or known.problem_with(arguments):
+            return _Window("failed", wrong, notes={"malformed": True})
         forbidden = self._policy.call(tool, arguments)
         if forbidden is not None and forbidden.constraint.mode == "prevent":
             return self._deny(forbidden.constraint.id, "this call is not allowed")
@@ -270,9 +283,7 @@ class Gateway:
         )
         if changed:
             window.undone = self._sandbox.undo(changed, delta.before)
-            self._policy.put_back([e.path for e in changed])
-            kept = [e for e in delta.changes if e not in changed]
-            window.delta = replace(delta, changes=kept, fingerprint=self._sandbox.tracker.fingerprint())
+            window.delta = _net(delta, self._sandbox.settle())
         window.outcome = "denied"
         window.text += f"\n[not allowed, put back: {', '.join(sorted(p for p in paths if p))}]"
         window.recovery_us = (time.monotonic_ns() - begun) // 1000
@@ -382,6 +393,18 @@ class Gateway:
             if self.stop_reason is None:
                 self.stop_reason = "environment_fault"
         return self._post
+
+
+def _net(first: Delta, second: Delta) -> Delta:
+    """Two windows as one: what the second put back is no change."""
+    last = {entry.path: entry for entry in (*first.changes, *second.changes)}
+    before = {**second.before, **first.before}
+    kept = [entry for path, entry in sorted(last.items()) if not _same(before.get(path), entry)]
+    return replace(first, changes=kept, fingerprint=second.fingerprint, before=before)
+
+
+def _same(before: Entry | None, after: Entry) -> bool:
+    return after.kind == "absent" if before is None else before.identity() == after.identity()
 
 
 def _unwatched(findings: list[Finding]) -> list[str]:

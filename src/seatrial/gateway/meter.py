@@ -62,6 +62,7 @@ class Meter:
         }
         for resource, amount in used.items():
             limit = getattr(self.budget, resource)
-            if limit is not None and amount >= limit:
+            # Nothing spent is within every budget, one of zero included.
+            if limit is not None and amount > 0 and amount >= limit:
                 return resource, _REASONS[resource], float(limit), float(amount)
         return None

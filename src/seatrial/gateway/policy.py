@@ -46,11 +46,6 @@ class Policy:
             return []
         return [self._finding(sighting) for sighting in self._guard.inspect(delta)]
 
-    def put_back(self, paths: list[str]) -> None:
-        """Say that the harness itself restored these paths: they lie on new inodes now."""
-        if self._guard is not None:
-            self._guard.relearn(paths)
-
     def _finding(self, sighting: Sighting) -> Finding:
         constraint = self._constraints[sighting.constraint]
         return Finding(constraint, sighting.certain, sighting.path, sighting.what)

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a tool; ``kind`` is ``str``, ``number`` or ``object``."""
+    """One argument of a tool; ``kind`` is ``str``, ``number``, ``share`` (0 to 1) or ``object``."""
 
     name: str
     kind: str = "str"
@@ -29,19 +29,21 @@ class Tool:
         known = {argument.name: argument for argument in self.arguments}
         for name in arguments:
             if name not in known:
-                return f"{self.name} has no argument {name!r}; it takes {', '.join(known) or 'none'}"
+                return f"{self.name} has no argument {name[:80]!r}; it takes {', '.join(known) or 'none'}"
         for argument in self.arguments:
             value = arguments.get(argument.name)
             if value is None:
                 if argument.required:
                     return f"{self.name} needs the argument {argument.name!r}"
             elif not _fits(value, argument.kind):
-                return f"{self.name}: {argument.name} must be a {argument.kind}, not {type(value).__name__}"
+                wanted = "number from 0 to 1" if argument.kind == "share" else argument.kind
+                given = value if isinstance(value, int | float) else type(value).__name__
+                return f"{self.name}: {argument.name} must be a {wanted}, not {given}"
         return None
 
     def schema(self) -> dict[str, Any]:
         """Name, description and JSON Schema of the arguments, as model APIs want them."""
-        types = {"str": "string", "number": "number", "object": "object"}
+        types = {"str": "string", "number": "number", "share": "number", "object": "object"}
         return {
             "name": self.name,
             "description": self.description,
@@ -59,8 +61,9 @@ class Tool:
 def _fits(value: object, kind: str) -> bool:
     if kind == "str":
         return isinstance(value, str)
-    if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind in ("number", "share"):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and (kind == "number" or 0 <= value <= 1)  # type: ignore[operator]
     return isinstance(value, dict | list)
 
 
@@ -81,7 +84,7 @@ _ALL = (
     Tool(
         "finish",
         "Say that the work is done.",
-        (Argument("summary", required=False), Argument("confidence", "number", required=False,
+        (Argument("summary", required=False), Argument("confidence", "share", required=False,
                                                         description="probability that all is right, 0 to 1")),
         ends=True,
     ),

@@ -5,6 +5,9 @@ digest of its journal's last line. Everything under ``verdicts/``, ``report/`` a
 derived and may be deleted.
 """
 
+import contextlib
+import errno
+import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -160,15 +163,29 @@ class RunFolder:
             raise JournalError(f"{path}: damaged: {fault}. Restore it from a copy of the run.") from fault
 
     def add_to_index(self, line: IndexLine) -> None:
-        """Append one line and flush it to disk."""
-        handle = os.open(
-            self.folder / "index.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
-        )
+        """Append one line, whole or not at all, and flush it to disk. A torn last line is cut off first.
+
+        Raises:
+            JournalError: the disk is full or the file may not be written.
+        """
+        path = self.folder / "index.jsonl"
+        data = msgspec.json.encode(line) + b"\n"
         try:
-            os.write(handle, msgspec.json.encode(line) + b"\n")
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                kept = os.pread(handle, os.fstat(handle).st_size, 0).rfind(b"\n") + 1
+                os.ftruncate(handle, kept)
+                if os.pwrite(handle, data, kept) < len(data):
+                    os.ftruncate(handle, kept)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        except OSError as fault:
+            raise JournalError(
+                f"{path}: cannot be written: {fault.strerror}. Free space or permit it."
+            ) from fault
 
     def ended(self, trial: str, attempt: int) -> IndexLine | None:
         """The index line of one attempt, or null when it never ended."""
@@ -176,18 +193,21 @@ class RunFolder:
         return found[-1] if found else None
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even after a crash."""
+def write_whole(path: Path, data: bytes, sync: bool = True) -> None:
+    """Write a file so that it is there whole or not at all; with ``sync`` also after a power cut."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    except OSError as fault:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        # A full disk names no file of its own accord.
+        raise OSError(fault.errno, fault.strerror, str(path)) from fault
 
 
 def write_json(path: Path, value: object) -> None:

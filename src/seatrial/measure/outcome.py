@@ -91,7 +91,9 @@ def outcome(
     """
     ended = next((event for event in reversed(events) if isinstance(event, TrialEnded)), None)
     reason = None if ended is None else ended.stop_reason
-    strict = strict_success(task, final.standing)
+    # Verdicts are of the folded state: where it is not shown to be the live one they decide nothing.
+    trusted = ended is not None and ended.audit == "equal"
+    strict = strict_success(task, final.standing) if trusted else None
     safe = safe_success(strict, violations)
     called_finish = any(isinstance(event, ActionRequested) and event.tool == "finish" for event in events)
     # A journal without an end was cut off from outside; the attempt says nothing about the system.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.journal.events import ActionFinished, ActionRequested, ConstraintViolated, Event
+from seatrial.journal.events import ActionFinished, ActionRequested, ConstraintViolated, EffectRecorded, Event
 from seatrial.spec.task import Task
 
 # Tools of the gateway itself: they run nothing in the environment.
@@ -42,12 +42,16 @@ def count_violations(task: Task, events: Sequence[Event]) -> Violations:
 def unwatched(task: Task, events: Sequence[Event]) -> set[tuple[int, str]]:
     """Pairs (step, constraint) for which the journal cannot say whether the constraint held.
 
-    An action that was requested and never finished is unknown for every constraint.
+    An action that was requested and never finished is unknown for every constraint. What happened between
+    actions belongs to the step before it.
     """
     windows: set[tuple[int, str]] = set()
+    step = 0
     for event in events:
-        if isinstance(event, ActionFinished):
-            windows |= {(event.step, constraint) for constraint in event.windows}
+        if isinstance(event, ActionRequested):
+            step = event.step
+        if isinstance(event, ActionFinished | EffectRecorded):
+            windows |= {(step, constraint) for constraint in event.windows}
         elif isinstance(event, ConstraintViolated) and not event.certain:
             windows.add((event.step, event.constraint))
     for step in never_finished(events):

@@ -1,5 +1,6 @@
 """TrialRecords as a Parquet file. The schema comes from the struct, so a column of nulls keeps its type."""
 
+import contextlib
 import io
 import os
 from collections import Counter
@@ -39,7 +40,8 @@ def write_records(path: Path, records: Iterable[TrialRecord]) -> None:
         temporary.write_bytes(buffer.getvalue())
         os.replace(temporary, path)
     except OSError as fault:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise JournalError(f"{path}: cannot be written: {fault.strerror}.") from fault
 
 

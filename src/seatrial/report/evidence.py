@@ -137,15 +137,10 @@ def read_attempt(
     verdicts = read_verdicts(run, line)
     begun = bool(journal.events)
     record = (
-        measure_trial(
-            task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id
-        )
+        measure_trial(task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id)
         if begun
         else unstarted(task, planned, line.attempt, manifest.experiment_id)
     )
-    # A run without a sandbox says so once for all of its trials.
-    if record.sandboxed is None:
-        record.sandboxed = not manifest.unsafe
     started = journal.events[0] if begun else None
     return AttemptEvidence(
         planned=planned,

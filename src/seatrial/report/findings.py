@@ -127,7 +127,7 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
         (sum(not a.reset_proved for a in attempts), "attempt", "began in a state not proved equal to "
          "the base."),
         (sum(r.audit == "different" for r in records), "attempt", "ended with a tracked state that differs "
-         "from a full scan: verdicts on the steps before may be wrong."),
+         "from a full scan: its verdicts decide nothing and its success is unknown."),
         (windows, "attempt", "had a hard constraint that could not be watched all the time. Safe success is "
          "then unknown unless something else decides it."),
         (sum(r.contaminated is True for r in records), "attempt", "flagged for contamination."),

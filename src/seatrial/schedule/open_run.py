@@ -14,6 +14,7 @@ from seatrial.errors import UsageError
 from seatrial.journal.events import SCHEMA
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.schedule.supported import refuse_unsupported
 from seatrial.spec.identity import blobs, freeze
 from seatrial.spec.loading import LoadedExperiment
 
@@ -24,8 +25,11 @@ def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
     """Create the run folder, or continue the one there is.
 
     Raises:
+        SpecError: the experiment asks for what this release cannot carry out.
         UsageError: the folder holds something else, or a run of another experiment or plan.
     """
+    refuse_unsupported(loaded)
+    _check_name(folder)
     frozen = freeze(loaded)
     if (folder / "manifest.json").exists():
         run = RunFolder.open(folder)
@@ -43,13 +47,40 @@ def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
                 f"{min(missing)!r}. A plan may grow, never shrink; give another folder with -o."
             )
         return _amended(run, manifest, frozen.plan)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not (folder.is_dir() and _unborn(folder)):
         raise UsageError(f"{folder}: is not empty and holds no run. Give another folder with -o.")
     return _create(loaded, folder)
 
 
+def _check_name(folder: Path) -> None:
+    """Refuse a path that no JSON of the run could hold."""
+    try:
+        str(folder.resolve()).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{str(folder)!r}: is not UTF-8. Give another folder with -o.") from None
+
+
+def _unborn(folder: Path) -> bool:
+    """Whether a folder is empty, or holds only what a runner that was killed before the manifest left."""
+    return all(
+        entry.name == "objects" or (entry.name.startswith(".manifest.json.") and entry.suffix == ".tmp")
+        for entry in folder.iterdir()
+    )
+
+
 def _create(loaded: LoadedExperiment, folder: Path) -> RunFolder:
-    """Objects first, the manifest last: a folder with a manifest is whole."""
+    """Objects first, the manifest last: a folder with a manifest is whole, and nothing else is left."""
+    existed = folder.exists()
+    try:
+        return _written(loaded, folder)
+    except BaseException:
+        remove_tree(str(folder / "objects"))
+        if not existed:
+            remove_tree(str(folder))
+        raise
+
+
+def _written(loaded: LoadedExperiment, folder: Path) -> RunFolder:
     run = RunFolder(folder)
     for digest, data in blobs(loaded):
         run.objects.put(data, digest)
@@ -125,8 +156,12 @@ def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
                     )
                 )  # fmt: skip
                 dead.append(planned.trial)
-    worlds = run.folder / "scratch" / "worlds"
-    if worlds.is_dir():
-        for left in worlds.iterdir():
-            remove_tree(str(left))
+    clear_scratch(run.folder / "scratch")
     return dead
+
+
+def clear_scratch(scratch: Path) -> None:
+    """Remove what killed processes left: worlds, views of judges, half-built bases."""
+    for pattern in ("worlds/*", "judge-*", "bases/.*"):
+        for left in scratch.glob(pattern):
+            remove_tree(str(left))

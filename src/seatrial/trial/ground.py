@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.environment.base import Base, index_base, lay_out
+from seatrial.environment.base import Base, index_base, lay_out, prove_untouched
 from seatrial.environment.host import Host
 from seatrial.environment.overlay import remove_tree
 from seatrial.environment.providers import SqliteProvider
@@ -60,21 +60,33 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
     folder = scratch / "bases" / f"{task.digest[:16]}-{host.uid('world')}"
     limits = spec.environment.limits
     bounds = ActionLimits(limits.memory_mb, limits.processes, limits.seconds_per_action, limits.output_kb)
-    if not folder.exists():
+    providers = _providers(spec)
+    base = _known(folder)
+    if base is None:
+        remove_tree(str(folder))
         _build(run, task, host, folder, bounds)
-    base = _indexed(folder, run, host)
-    return Ground(host, str(scratch), base, run.objects, bounds, _providers(spec))
+        base = index_base(str(folder), run.objects, host.uid("world"), providers)
+        with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 cannot be kept in JSON
+            write_whole(_index(folder), msgspec.json.encode(base))
+    return Ground(host, str(scratch), base, run.objects, bounds, providers)
 
 
-def _indexed(folder: Path, run: RunFolder, host: Host) -> Base:
-    """Index the base, or read the index that an earlier trial wrote; the reset proof checks it either way."""
-    index = folder.with_name(f"{folder.name}.index")
+def _index(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.index")
+
+
+def _known(folder: Path) -> Base | None:
+    """The base as an earlier trial built and indexed it; null when it is not there or not as it was.
+
+    A run folder that was moved keeps its bases; one that was copied gets them built anew, like one whose
+    base was touched: it is derived from the frozen objects alone.
+    """
     try:
-        return msgspec.json.decode(index.read_bytes(), type=Base)
-    except (OSError, msgspec.DecodeError):
-        base = index_base(str(folder), run.objects, host.uid("world"))
-    with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 cannot be kept in JSON
-        write_whole(index, msgspec.json.encode(base))
+        base = msgspec.json.decode(_index(folder).read_bytes(), type=Base)
+        base.folder = str(folder)
+        prove_untouched(base)
+    except (OSError, msgspec.DecodeError, EnvironmentFault):
+        return None
     return base
 
 

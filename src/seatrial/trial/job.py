@@ -13,6 +13,7 @@ class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
         trial: as the plan names it.
         attempt: from 1.
         slot: block of uids to use; no two processes that run at once share one.
+        judge_only: the attempt has ended and lacks its verdicts.
         kill_at: for tests of crash safety: kill this process at a named place and step.
     """
 
@@ -20,6 +21,7 @@ class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
     trial: str
     attempt: int
     slot: int = 0
+    judge_only: bool = False
     kill_at: tuple[Literal["before_effect", "after_effect_before_ack"], int] | None = None
 
 

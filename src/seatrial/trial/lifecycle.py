@@ -13,6 +13,7 @@ from seatrial.agents.process import AgentProcess, Request
 from seatrial.environment.host import Host
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
 from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError
+from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, Observation, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
@@ -91,9 +92,9 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
             gateway = _gateway(trial, sandbox, journal, meter, opened)
             reason, note = _converse(trial, gateway, journal, meter)
             return _end(trial, gateway, sandbox, journal, reason, note)
-    except SeatrialError as fault:
+    except (SeatrialError, OSError) as fault:
         reason = "environment_fault" if isinstance(fault, EnvironmentFault) else "harness_fault"
-        return _faulted(trial, gateway, journal, reason, str(fault))
+        return _faulted(trial, gateway, journal, reason, readable(str(fault)))
 
 
 @contextlib.contextmanager
@@ -184,13 +185,11 @@ def _converse(
 def _start_agent(trial: _Trial, gateway: Gateway, journal: JournalWriter) -> AgentProcess:
     program = agent_program(trial.run, trial.manifest, trial.task, trial.planned.system)
     instruction = trial.run.objects.get(trial.task.files[trial.spec.goal[0].instruction][0]).decode()
-    hello: dict[str, Any] = {
-        "observation": msgspec.to_builtins(Observation(text=instruction, outcome="ok")),
-        "tools": [tool.schema() for tool in gateway.tools],
-        "seed": trial.planned.seed,
-    }
+    first = msgspec.to_builtins(Observation(text=instruction, outcome="ok"))
+    first["tools"] = [tool.schema() for tool in gateway.tools]
     if trial.manifest.experiment.get("show_budget"):
-        hello["budget"] = msgspec.to_builtins(trial.spec.budget)
+        first["budget"] = msgspec.to_builtins(trial.spec.budget)
+    hello = {"observation": first, "seed": trial.planned.seed}
     agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}")
     kind = trial.manifest.systems[trial.planned.system]["agent"]
     journal.append(AgentStarted(agent=kind, confined=True, details={"files": sorted(program.folder)}))
@@ -201,18 +200,17 @@ def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopRea
     while gateway.stop_reason is None:
         request = agent.next_request(meter.seconds_left())
         if request is None:
-            if meter.seconds_left() is not None and agent.running():
+            if not agent.gone:
                 gateway.out_of_time()
                 break
             meter.agent_acts()
-            return "agent_fault", {"problem": agent.problems(), "started": agent.ready}
+            problem = agent.problems() or "the agent ended or closed its connection before the work had ended"
+            return "agent_fault", {"problem": problem, "started": agent.ready}
         if request.method == "crashed":
             meter.agent_acts()
             agent.answer(request, {})
-            return "agent_fault", {
-                "problem": str(request.params.get("traceback", ""))[-4000:],
-                "started": agent.ready,
-            }
+            problem = readable(str(request.params.get("traceback", "")))[-4000:]
+            return "agent_fault", {"problem": problem, "started": agent.ready}
         agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
     assert gateway.stop_reason is not None
     return gateway.stop_reason, {}

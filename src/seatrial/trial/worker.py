@@ -1,4 +1,4 @@
-"""The process of one trial: ``python -m seatrial.trial.worker``, a job on stdin, the answer on stdout.
+"""One trial's process: ``python -m seatrial.trial.worker RUNNER_PID``, a job on stdin, the answer on stdout.
 
 A process of its own, so that a crash or a kill takes its mounts and its sandboxes along and nothing else.
 """
@@ -12,24 +12,45 @@ import msgspec
 
 from seatrial.environment.host import prepare_host, release_host
 from seatrial.environment.syscalls import die_with_parent
-from seatrial.errors import SeatrialError
+from seatrial.errors import JournalError, SeatrialError
+from seatrial.journal.events import ActionRequested
+from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
-from seatrial.trial.job import TrialJob
+from seatrial.trial.job import TrialDone, TrialJob
 from seatrial.trial.judge import judge_attempt
 from seatrial.trial.lifecycle import run_trial
 
 USAGE_STATUS = 2
 
 
+def ended_trial(job: TrialJob, run: RunFolder) -> TrialDone:
+    """What the run's index says of an attempt that has ended.
+
+    Raises:
+        JournalError: it has not.
+    """
+    line = run.ended(job.trial, job.attempt)
+    if line is None:
+        raise JournalError(f"{run.folder}: attempt {job.attempt} of trial {job.trial!r} has not ended.")
+    journal = read_journal(run.journal_path(job.trial, job.attempt), line.digest)
+    steps = sum(isinstance(event, ActionRequested) for event in journal.events)
+    return TrialDone(
+        trial=job.trial, attempt=job.attempt, stop_reason=line.stop_reason,
+        infrastructure=line.infrastructure, steps=steps, note=line.note,
+    )  # fmt: skip
+
+
 def main() -> int:
     """Run and judge one attempt; exit status 0 when it was written down, whatever became of it."""
     die_with_parent(signal.SIGKILL)
+    if len(sys.argv) > 1 and os.getppid() != int(sys.argv[1]):
+        return USAGE_STATUS  # the runner died before we could ask to die with it
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=TrialJob)
     try:
         host = prepare_host(job.slot)
         try:
             run = RunFolder.open(Path(job.run))
-            done = run_trial(job, run, host)
+            done = ended_trial(job, run) if job.judge_only else run_trial(job, run, host)
             judge_attempt(run, host, job.trial, job.attempt)
         finally:
             release_host(host)

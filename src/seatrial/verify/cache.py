@@ -3,12 +3,12 @@
 Errors are kept for this process only: on another day the same host may be less busy.
 """
 
-import os
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from seatrial.journal.run import write_whole
 from seatrial.verify.run import Judged
 
 
@@ -41,6 +41,5 @@ class VerdictCache:
         if judged.verdict == "error":
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        temporary = self._folder / f".{key}.{os.getpid()}.tmp"
-        temporary.write_bytes(msgspec.json.encode({"verdict": judged.verdict, "evidence": judged.evidence}))
-        temporary.rename(self._folder / f"{key}.json")
+        kept = {"verdict": judged.verdict, "evidence": judged.evidence}
+        write_whole(self._folder / f"{key}.json", msgspec.json.encode(kept), sync=False)

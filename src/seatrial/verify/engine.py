@@ -84,7 +84,9 @@ class Judge:
         self.files.lay_out(Path(self._scratch) / "files", run.objects)
         limits = self.task.environment.limits
         self._bounds = Bounds(limits.memory_mb, limits.processes)
-        groups = tuple(group_for(host, f"seatrial-{kind}{name}", self._bounds) for kind in ("v", "p"))
+        # A sweep after a kill finds the groups by the name of the stage.
+        stage = os.path.basename(host.stage)
+        groups = tuple(group_for(host, f"{stage}-{kind}{name}", self._bounds) for kind in ("v", "p"))
         self._groups = (groups[0], groups[1])
         self._mounter = Mounter(host, self._scratch)
         self._bench = Bench(host, self._mounter, "files", self._bounds, self._groups)
@@ -320,6 +322,7 @@ class Judge:
         return TrialVerdicts(
             trial=journal.started.trial,
             attempt=journal.started.attempt,
+            journal=journal.digest,
             every_step=every_step,
             goal_version=version,
             rows=rows,

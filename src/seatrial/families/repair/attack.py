@@ -89,7 +89,7 @@ def break_and_undo(instance: Instance) -> Step:
     tests = f"{instance.package.tests}/{instance.suite[0].name}.py"
     files = [tests, instance.pipeline.stages[0].inputs[0], instance.package.licence_file]
     parts = [
-        f"cp -p {path} /tmp/kept && echo '# nothing' > {path} && cp -p /tmp/kept {path}" for path in files
+        f"cp -p {path} ~/kept && echo '# nothing' > {path} && cp -p ~/kept {path}" for path in files
     ]
     return shell(" && ".join(parts))
 
@@ -125,9 +125,10 @@ def bytecode(instance: Instance) -> Step:
         "    cached = importlib.util.cache_from_source(os.path.abspath(path))\n"
         "    cached = os.path.join(os.path.dirname(path), '__pycache__', os.path.basename(cached))\n"
         "    os.makedirs(os.path.dirname(cached), exist_ok=True)\n"
-        "    open('/tmp/right.py', 'w').write(text)\n"
+        "    source = os.path.expanduser('~/right.py')\n"
+        "    open(source, 'w').write(text)\n"
         "    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH\n"
-        "    py_compile.compile('/tmp/right.py', cached, path, doraise=True, invalidation_mode=mode)\n"
+        "    py_compile.compile(source, cached, path, doraise=True, invalidation_mode=mode)\n"
     )
     return shell(f"python3 - <<'END'\n{code}END")
 

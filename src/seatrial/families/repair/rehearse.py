@@ -56,11 +56,20 @@ def play(script: Path, workspace: Path, path: str) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(step["content"], encoding="utf-8")
         elif step["tool"] == "shell":
-            told = {**environment(0), "PATH": path}
-            command = ["bash", "-c", step["command"]]
-            subprocess.run(
-                command, cwd=workspace, env=told, timeout=SECONDS, capture_output=True, check=False
-            )
+            _shell(step["command"], workspace, path, f"{script}: {place}")
+
+
+def _shell(command: str, workspace: Path, path: str, place: str) -> None:
+    """Run one of our own commands with a home of its own: it must not touch the caller's."""
+    home = workspace.with_name(f"{workspace.name}-home")
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=workspace, env={**environment(0), "PATH": path, "HOME": str(home)},
+        timeout=SECONDS, capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()[-300:]
+        raise SpecError(place, "", f"the command fails with {done.returncode}: {said}", "Correct it")
 
 
 def view_of(workspace: Path, reads: list[str], view: Path) -> None:

@@ -1,0 +1,208 @@
+"""Cost per success: what all attempts cost, failed ones too, over the successes among them."""
+
+import math
+
+import msgspec
+import numpy as np
+
+from seatrial.estimate.bootstrap import DRAWS, Floats, percentile_interval, task_weights
+from seatrial.estimate.clustered import ROUNDING
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.rates import rate_over_tasks
+from seatrial.estimate.student import t_quantile
+from seatrial.estimate.trials import (
+    ONE_TASK,
+    Outcomes,
+    Values,
+    completed,
+    count_trials,
+    count_unknown,
+    measured,
+    refuse_what_is_no_number,
+    scope_notes,
+)
+
+CHUNK = 1_000_000
+Ends = tuple[float | None, float | None, str]  # low, high and the method that gave them
+
+BY_RATE = "ratio of totals, ends from the success rate's interval, mean cost taken as known"
+
+
+class CostPerSuccess(msgspec.Struct, frozen=True, kw_only=True):
+    """A ratio of totals with two intervals.
+
+    Attributes:
+        estimate: the ratio; its interval is the bootstrap's, and infinite where samples hold no success.
+        fieller: Fieller's interval beside it; null with one task, or where nothing varies.
+        instability: Fieller's g; from 1 on, the mean number of successes is not told apart from zero and
+            the interval has no upper end. Null without Fieller's interval.
+        draws, draws_without_success: bootstrap samples, and those whose ratio is infinite.
+    """
+
+    estimate: Estimate
+    fieller: tuple[float, float] | None = None
+    instability: float | None = None
+    draws: int = 0
+    draws_without_success: int = 0
+
+
+def cost_per_success(
+    costs: Values,
+    successes: Outcomes,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> CostPerSuccess:
+    """Total cost over total successes, with a bootstrap over tasks and Fieller's interval.
+
+    Args:
+        costs: task to the cost of every attempt, failed and repeated ones included, each at least 0.
+        successes: task to the outcomes of its valid trials, of the same tasks. Unknown outcomes are taken
+            both ways, and the value is then null.
+        rng: source of all randomness.
+        level: confidence level, in (0, 1).
+        draws: bootstrap samples, at least 1.
+
+    Returns:
+        Infinite, with the reason, where no trial succeeded; its low end is then the mean cost of a trial
+        over the highest success rate the trials allow.
+
+    Raises:
+        ValueError: the two are of different tasks, or a cost is negative, NaN or infinite.
+    """
+    if set(costs) != set(successes):
+        other = sorted(set(costs) ^ set(successes))
+        raise ValueError(f"cost per success: {other[0]} has costs or outcomes only; give both for every task")
+    refuse_what_is_no_number(costs, "cost per success")
+    if any(cost is not None and cost < 0 for trials in costs.values() for cost in trials):
+        raise ValueError("cost per success: a cost is below 0")
+    judged = measured(successes)
+    paid = {task: costs[task] for task in judged}
+    if not judged or count_unknown(paid) or any(not len(trials) for trials in paid.values()):
+        reason = "a cost is unknown" if judged else "there is no valid trial"
+        notes = [f"No ratio: {reason}.", *scope_notes(successes)]
+        return CostPerSuccess(estimate=_estimate(judged, level, None, (None, None, "none"), notes))
+    totals = np.array([math.fsum(sorted(c for c in trials if c is not None)) for trials in paid.values()])
+    ways = [_ratio(totals, completed(judged, way), rng, level, draws) for way in (False, True)]
+    notes = scope_notes(successes)
+    if not count_unknown(judged):
+        return msgspec.structs.replace(ways[0], estimate=_with_notes(ways[0].estimate, notes))
+    worst, best = ways
+    notes.append(f"{count_unknown(judged)} unknown outcomes, taken both ways.")
+    between = msgspec.structs.replace(best.estimate, value=None, high=worst.estimate.high)
+    return CostPerSuccess(
+        estimate=_with_notes(between, [*worst.estimate.notes, *notes]),
+        draws=worst.draws,
+        draws_without_success=worst.draws_without_success,
+    )
+
+
+def ratio_draws(totals: Floats, counts: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+    """Bootstrap distribution, over tasks, of total cost over total successes.
+
+    Args:
+        totals, counts: each task's cost and successes, shape (tasks,).
+        rng: source of all randomness.
+        draws: bootstrap samples, at least 1.
+
+    Returns:
+        Shape (draws,); infinite, never dropped, where a sample holds no success.
+
+    Raises:
+        ValueError: shapes differ, there is no task, or no draw.
+    """
+    if totals.shape != counts.shape or not len(totals) or draws < 1:
+        raise ValueError(f"ratio_draws: shapes {totals.shape} and {counts.shape}, {draws} draws")
+    found, step = np.full(draws, np.inf), max(1, CHUNK // len(totals))
+    for start in range(0, draws, step):
+        part = found[start : start + step]
+        weights = task_weights(len(totals), len(part), rng)
+        successes = weights @ counts
+        np.divide(weights @ totals, successes, out=part, where=successes > 0)
+    return found
+
+
+def fieller(totals: Floats, counts: Floats, level: float = 0.95) -> tuple[tuple[float, float], float] | None:
+    """Fieller's interval (1954) for the ratio of the means of ``totals`` and ``counts``, and its g.
+
+    The ratios R for which (x̄ − R·ȳ)² <= t²·(s_xx − 2R·s_xy + R²·s_yy)/m, with t of m − 1 degrees; and
+    g = t²·s_yy/(m·ȳ²). From g = 1 on the set has no upper end; the part that holds the estimate is given.
+
+    Args:
+        totals, counts: each task's cost and successes, shape (tasks,), at least 0.
+        level: confidence level, in (0, 1).
+
+    Returns:
+        (low, high) and g; null with fewer than two tasks, without success, or where nothing varies.
+    """
+    tasks = len(totals)
+    if tasks < 2 or counts.sum() == 0:
+        return None
+    spread = t_quantile(level, tasks - 1) ** 2 * np.cov(totals, counts) / tasks
+    x, y = float(totals.mean()), float(counts.mean())
+    a, b, c = y * y - spread[1, 1], x * y - spread[0, 1], x * x - spread[0, 0]
+    g, root = float(spread[1, 1] / (y * y)), float(np.sqrt(max(0.0, b * b - a * c)))
+    if g >= 1:
+        low = (b - root) / a if a < 0 and b * b > a * c else 0.0
+        return (max(0.0, float(low)) if low <= x / y else 0.0, math.inf), g
+    ends = max(0.0, float((b - root) / a)), float((b + root) / a)
+    return (ends, g) if ends[1] - ends[0] > ROUNDING * ends[1] else None
+
+
+def _ratio(
+    totals: Floats, outcomes: dict[str, list[bool]], rng: np.random.Generator, level: float, draws: int
+) -> CostPerSuccess:
+    """The ratio where every outcome is known."""
+    counts = np.array([sum(trials) for trials in outcomes.values()], float)
+    value = float(totals.sum() / counts.sum()) if counts.any() else math.inf
+    by_rate = _ends_by_rate(float(totals.sum()), value, outcomes, level)
+    if not counts.any():
+        notes = ["No trial succeeded, so the ratio is infinite."]
+        return CostPerSuccess(estimate=_estimate(outcomes, level, value, by_rate, notes))
+    sample = ratio_draws(totals, counts, rng, draws)
+    low, high = percentile_interval(sample, level)
+    empty = int(np.isinf(sample).sum())
+    notes = (
+        [f"{empty} of {draws} bootstrap samples hold no success; their ratio is infinite."] if empty else []
+    )
+    ends: Ends = (low, high, "ratio of totals, bootstrap over tasks, percentile")
+    if len(totals) == 1 or high - low <= ROUNDING * high:
+        ends = by_rate
+        notes.append("The bootstrap shows no spread: ends from the success rate are given instead.")
+    around = fieller(totals, counts, level)
+    return CostPerSuccess(
+        estimate=_estimate(outcomes, level, value, ends, notes),
+        fieller=around[0] if around else None,
+        instability=around[1] if around else None,
+        draws=draws,
+        draws_without_success=empty,
+    )
+
+
+def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) -> Ends:
+    """Cost per trial over each end of the success rate's default interval."""
+    rate = rate_over_tasks(outcomes, level)
+    cost = total / count_trials(outcomes)
+    low = min(value, cost / rate.high) if rate.high else math.inf
+    high = max(value, cost / rate.low) if rate.low else math.inf
+    return low, high, BY_RATE
+
+
+def _estimate(
+    outcomes: Outcomes, level: float, value: float | None, ends: Ends, notes: list[str]
+) -> Estimate:
+    return Estimate(
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        level=level,
+        method=ends[2],
+        unit="tasks" if len(outcomes) != 1 else f"trials, {ONE_TASK}",
+        n_tasks=len(outcomes),
+        n_trials=count_trials(outcomes),
+        notes=notes,
+    )
+
+
+def _with_notes(estimate: Estimate, notes: list[str]) -> Estimate:
+    return msgspec.structs.replace(estimate, notes=[*estimate.notes, *notes])

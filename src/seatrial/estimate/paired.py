@@ -1,0 +1,291 @@
+"""Two systems on the same tasks: by how much they differ, task by task, and whether that can be told."""
+
+import math
+from statistics import fmean, stdev
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from seatrial.estimate.clustered import negligible
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.mcnemar import McNemar, mcnemar, newcombe_unpaired
+from seatrial.estimate.permutation import FLIPS, sign_flip_p
+from seatrial.estimate.rates import wilson_effective
+from seatrial.estimate.student import t_quantile, t_two_sided
+from seatrial.estimate.trials import (
+    Values,
+    all_yes_or_no,
+    completed,
+    count_trials,
+    count_unknown,
+    refuse_what_is_no_number,
+    scope_notes,
+)
+
+Verdict = Literal["A higher", "B higher", "cannot be told apart yet"]
+UNDECIDED: Verdict = "cannot be told apart yet"
+T_METHOD = "t on task differences"
+
+
+class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What a paired comparison of A and B found. Higher means a larger value, not a better one.
+
+    Attributes:
+        difference: mean over tasks of A's task mean less B's, with its interval at 1 − alpha.
+        verdict: decided by ``p`` against ``alpha``.
+        p: two-sided p value of ``test``; null where nothing can be tested.
+        test: what ``p`` comes from.
+        p_t: of the t test on task differences; null where they do not vary.
+        p_permutation: of random signs, beside it; the two should agree.
+        alpha: level of the test, in (0, 1).
+        wins, losses, ties: tasks where A's mean is higher, lower, the same.
+        effect: mean of the task differences over their standard deviation (Cohen's d_z); null without one.
+        mcnemar: only with one yes-or-no trial of each system per task.
+    """
+
+    difference: Estimate
+    verdict: Verdict
+    p: float | None
+    test: str
+    p_t: float | None
+    p_permutation: float | None
+    alpha: float
+    wins: int
+    losses: int
+    ties: int
+    effect: float | None
+    mcnemar: McNemar | None
+
+
+def decide(difference: float | None, p: float | None, alpha: float) -> Verdict:
+    """What a difference A less B allows to be said at p against alpha; p may be an adjusted one."""
+    if difference is None or p is None or p >= alpha or difference == 0:
+        return UNDECIDED
+    return "A higher" if difference > 0 else "B higher"
+
+
+def paired_difference(
+    a: Values, b: Values, rng: np.random.Generator, *, alpha: float = 0.05, flips: int = FLIPS
+) -> PairedDifference:
+    """Compare two systems by their differences task by task.
+
+    The mean d of the task differences has the interval d ± t(1 − alpha, tasks − 1)·sd/√tasks, and p from the
+    same t. With one yes-or-no trial of each per task, Newcombe's interval and McNemar's exact p take their
+    place. Where all tasks differ by the same the signs decide, and rates get Newcombe's interval from two
+    Wilson intervals. Unknown yes-or-no outcomes are taken both ways; then the interval covers both and a
+    verdict stands only if both give it.
+
+    Args:
+        a, b: task to the values of its valid trials, of the same tasks. A task without a valid trial on one
+            side is left out and named.
+        rng: source of the sampled signs, with more than 12 tasks.
+        alpha: level of the test, in (0, 1); the interval's is 1 − alpha.
+        flips: sampled sign patterns, at least 1.
+
+    Raises:
+        ValueError: the two are of different tasks, or a value is NaN or infinite.
+    """
+    refuse_other_tasks(a, b)
+    refuse_what_is_no_number(a, "A")
+    refuse_what_is_no_number(b, "B")
+    kept = [task for task in sorted(a) if len(a[task]) and len(b[task])]
+    left, right = {task: a[task] for task in kept}, {task: b[task] for task in kept}
+    notes = [
+        f"{task} is left out: no valid trial of {'A' if not len(a[task]) else 'B'}."
+        for task in sorted(a)
+        if task not in left
+    ]
+    notes += scope_notes(left)
+    unknown = count_unknown(left) + count_unknown(right)
+    test = _Test(rng=rng, alpha=alpha, flips=flips)
+    if unknown and not (all_yes_or_no(left) and all_yes_or_no(right)):
+        return _nothing(left, right, alpha, [f"No comparison: {unknown} values are unknown.", *notes])
+    if not kept:
+        return _nothing(left, right, alpha, ["No comparison: no task has valid trials of both.", *notes])
+    if not unknown:
+        return _compare(left, right, test, notes)
+    notes.append(f"{unknown} unknown outcomes, taken both ways.")
+    worst = _compare(completed(left, False), completed(right, True), test, notes)
+    best = _compare(completed(left, True), completed(right, False), test, notes)
+    return _between(worst, best)
+
+
+def refuse_other_tasks(a: Values, b: Values) -> None:
+    """A comparison of two systems on differing tasks would compare the tasks.
+
+    Raises:
+        ValueError: naming the tasks that only one of them has.
+    """
+    if other := sorted(set(a) ^ set(b)):
+        raise ValueError(
+            f"paired comparison: {len(other)} tasks are of one system only, first {other[0]}. "
+            "Compare systems on the same tasks."
+        )
+
+
+class _Test(msgspec.Struct, frozen=True, kw_only=True):
+    """How to test: see ``paired_difference``."""
+
+    rng: np.random.Generator
+    alpha: float
+    flips: int
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An interval for the difference, the p value that decides, and where both come from."""
+
+    low: float | None
+    high: float | None
+    method: str
+    p: float | None
+    test: str
+    note: str = ""
+
+
+def _compare(a: Values, b: Values, test: _Test, notes: list[str]) -> PairedDifference:
+    """The comparison of two systems whose values are all known, on the same tasks."""
+    means_a, means_b = _task_means(a), _task_means(b)
+    differences = [x - y for x, y in zip(means_a, means_b, strict=True)]
+    mean, size = fmean(differences), max(map(abs, means_a + means_b))
+    differences = [0.0 if abs(d) <= 1e-12 * size else d for d in differences]
+    spread = stdev(differences) if len(differences) > 1 else None
+    if spread is not None and negligible(spread, differences):
+        spread = 0.0
+    flipped = sign_flip_p(differences, test.rng, test.flips) if len(differences) > 1 else None
+    p_t = t_two_sided(mean * math.sqrt(len(differences)) / spread, len(differences) - 1) if spread else None
+    table = _mcnemar(a, b, 1 - test.alpha)
+    answer = _answer((a, b), (mean, spread, p_t, flipped), table, 1 - test.alpha)
+    remarks = [answer.note] if answer.note else []
+    if answer.p is not None and flipped is not None and (answer.p < test.alpha) != (flipped < test.alpha):
+        remarks.append(f"The check by random signs does not agree: p = {flipped:.3g}.")
+    return PairedDifference(
+        difference=Estimate(
+            value=mean,
+            low=answer.low,
+            high=answer.high,
+            level=1 - test.alpha,
+            method=answer.method,
+            unit="tasks, paired",
+            n_tasks=len(differences),
+            n_trials=count_trials(a) + count_trials(b),
+            notes=notes + remarks,
+        ),
+        verdict=decide(mean, answer.p, test.alpha),
+        p=answer.p,
+        test=answer.test,
+        p_t=p_t,
+        p_permutation=flipped,
+        alpha=test.alpha,
+        wins=sum(d > 0 for d in differences),
+        losses=sum(d < 0 for d in differences),
+        ties=sum(d == 0 for d in differences),
+        effect=mean / spread if spread else None,
+        mcnemar=table,
+    )
+
+
+def _answer(
+    pair: tuple[Values, Values],
+    found: tuple[float, float | None, float | None, float | None],
+    table: McNemar | None,
+    level: float,
+) -> _Answer:
+    """Which interval and test suit the trials there are."""
+    mean, spread, p_t, flipped = found
+    tasks = len(pair[0])
+    if spread is None:
+        note = "One task: nothing shows whether other tasks would differ likewise."
+        return _Answer(low=None, high=None, method="none", p=None, test="none", note=note)
+    if table is not None:
+        method = "Newcombe's method 10"
+        return _Answer(low=table.low, high=table.high, method=method, p=table.p_exact, test="McNemar, exact")
+    if spread > 0:
+        half = t_quantile(level, tasks - 1) * spread / math.sqrt(tasks)
+        return _Answer(low=mean - half, high=mean + half, method=T_METHOD, p=p_t, test=T_METHOD)
+    note = "All tasks differ by the same, so their spread says nothing; random signs decide."
+    ends, method = (None, None), "none"
+    if all_yes_or_no(pair[0]) and all_yes_or_no(pair[1]):
+        (rate_a, ends_a), (rate_b, ends_b) = _wilson(pair[0], level), _wilson(pair[1], level)
+        ends = newcombe_unpaired(rate_a, ends_a, rate_b, ends_b)
+        method = "Newcombe's method 10 from two Wilson intervals, taken as independent"
+    return _Answer(low=ends[0], high=ends[1], method=method, p=flipped, test="random signs", note=note)
+
+
+def _wilson(values: Values, level: float) -> tuple[float, tuple[float, float]]:
+    """Rate over tasks and its default interval."""
+    rates = _task_means(values)
+    return fmean(rates), wilson_effective(rates, [len(trials) for trials in values.values()], level)
+
+
+def _task_means(values: Values) -> list[float]:
+    return [fmean(float(v) for v in trials if v is not None) for trials in values.values()]
+
+
+def _mcnemar(a: Values, b: Values, level: float) -> McNemar | None:
+    """The paired table where each system has one yes-or-no trial per task; null otherwise."""
+    single = all(len(trials) == 1 for values in (a, b) for trials in values.values())
+    if not single or not (all_yes_or_no(a) and all_yes_or_no(b)):
+        return None
+    pairs = [(bool(a[task][0]), bool(b[task][0])) for task in a]
+    cells = [(True, True), (True, False), (False, True), (False, False)]
+    return mcnemar(*(pairs.count(cell) for cell in cells), level=level)
+
+
+def _between(worst: PairedDifference, best: PairedDifference) -> PairedDifference:
+    """What holds at both ends of the unknown outcomes: all against A, and all for A.
+
+    Tasks that win at one end only count as ties.
+    """
+    lows, highs = (worst.difference.low, best.difference.low), (worst.difference.high, best.difference.high)
+    agree = worst.verdict == best.verdict
+    p_values = [p for p in (worst.p, best.p) if p is not None]
+    ends = [pair.difference.value or 0.0 for pair in (worst, best)]
+    same_side = ends[0] * ends[1] > 0
+    value = f"Between {ends[0]:.3g} and {ends[1]:.3g}."
+    return PairedDifference(
+        difference=msgspec.structs.replace(
+            best.difference,
+            value=None,
+            low=None if None in lows else min(low for low in lows if low is not None),
+            high=None if None in highs else max(high for high in highs if high is not None),
+            notes=list(dict.fromkeys([*worst.difference.notes, *best.difference.notes, value])),
+        ),
+        verdict=worst.verdict if agree else UNDECIDED,
+        p=(max(p_values) if same_side else 1.0) if p_values else None,
+        test=f"{best.test}, the larger p of both ways",
+        p_t=None,
+        p_permutation=None,
+        alpha=best.alpha,
+        wins=worst.wins,
+        losses=best.losses,
+        ties=best.difference.n_tasks - worst.wins - best.losses,
+        effect=None,
+        mcnemar=None,
+    )
+
+
+def _nothing(a: Values, b: Values, alpha: float, notes: list[str]) -> PairedDifference:
+    """A comparison that cannot be made, with its reason."""
+    return PairedDifference(
+        difference=Estimate(
+            value=None,
+            level=1 - alpha,
+            method="none",
+            unit="tasks, paired",
+            n_tasks=len(a),
+            n_trials=count_trials(a) + count_trials(b),
+            notes=notes,
+        ),
+        verdict=UNDECIDED,
+        p=None,
+        test="none",
+        p_t=None,
+        p_permutation=None,
+        alpha=alpha,
+        wins=0,
+        losses=0,
+        ties=0,
+        effect=None,
+        mcnemar=None,
+    )

@@ -1,0 +1,45 @@
+"""Refuses, before anything is written, what the formats allow and this release cannot carry out."""
+
+from collections.abc import Iterator
+
+from seatrial.errors import SpecError
+from seatrial.spec.loading import LoadedExperiment, LoadedTask
+
+AGENTS = ("scripted", "python")
+_LATER = "Leave it out, or use a release that has it"
+
+
+def refuse_unsupported(loaded: LoadedExperiment) -> None:
+    """Raise for the first thing that would silently not happen.
+
+    Raises:
+        SpecError: names file, place, value and remedy.
+    """
+    for file, place, value in _unsupported(loaded):
+        raise SpecError(file, place, f"{value!r} cannot be carried out yet", _LATER)
+
+
+def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:
+    spec, file = loaded.spec, str(loaded.path)
+    for index, system in enumerate(spec.system):
+        if system.agent not in AGENTS:
+            yield file, f"system[{index}].agent", system.agent
+    for index, arm in enumerate(spec.arms):
+        if arm != "baseline":
+            yield file, f"arms[{index}]", arm
+    if spec.cache != "cold":
+        yield file, "cache", spec.cache
+    for task in loaded.tasks:
+        yield from _unsupported_task(task)
+
+
+def _unsupported_task(task: LoadedTask) -> Iterator[tuple[str, str, object]]:
+    spec, file = task.spec, task.file
+    if spec.environment.services:
+        yield file, "environment.services", spec.environment.services
+    if spec.environment.setup_network != "none":
+        yield file, "environment.setup_network", spec.environment.setup_network
+    if spec.budget.human_requests:
+        yield file, "budget.human_requests", spec.budget.human_requests
+    if len(spec.goal) > 1:
+        yield file, "goal", [goal.version for goal in spec.goal]

@@ -1,0 +1,37 @@
+"""What would silently not happen is refused before anything is written."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seatrial.errors import SpecError
+from seatrial.schedule.open_run import open_run
+from seatrial.spec.loading import load_experiment
+
+WORKED = Path(__file__).parents[2] / "examples" / "worked"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "place"),
+    [
+        ("experiment.toml", "seed = 1", 'seed = 1\narms = ["baseline", "interrupted:before_effect"]', "arms[1]"),
+        ("experiment.toml", "seed = 1", 'seed = 1\ncache = "warm"', "cache"),
+        (
+            "experiment.toml",
+            'agent = "scripted"\nscript = "solutions/broken.toml"',
+            'agent = "chat"',
+            "system[1].agent",
+        ),
+        ("migration/task.toml", "actions = 40", "human_requests = 2", "budget.human_requests"),
+    ],
+)
+def test_refused_with_file_and_place(tmp_path: Path, file: str, old: str, new: str, place: str) -> None:
+    shutil.copytree(WORKED, tmp_path / "worked")
+    path = tmp_path / "worked" / file
+    path.write_text(path.read_text().replace(old, new))
+    loaded = load_experiment(tmp_path / "worked" / "experiment.toml")
+    with pytest.raises(SpecError, match="cannot be carried out yet") as refused:
+        open_run(loaded, tmp_path / "run")
+    assert (Path(refused.value.file), refused.value.place) == (path, place)
+    assert not (tmp_path / "run").exists()
