@@ -37,6 +37,10 @@ class EnvironmentFault(SeatrialError):
     """The host could not provide or keep the environment; never the agent's doing."""
 
 
+class StateOverrun(SeatrialError):
+    """The agent's files passed what an environment records: the agent's doing, never the host's."""
+
+
 class AgentFault(SeatrialError):
     """The agent's process broke the protocol or could not be started."""
 

@@ -209,3 +209,91 @@ def _command_lines_with(text: str) -> list[str]:
         if text in line and "pytest" not in line:
             found.append(line)
     return found
+
+
+# What an agent of ours can reach: the socket its runtime holds.
+STEAL = """
+import json, os, socket, threading, time
+def is_socket(name):
+    try:
+        return os.readlink(f"/proc/self/fd/{name}").startswith("socket:")
+    except OSError:
+        return False
+class Steal:
+    def __init__(self):
+        held = [f for f in os.listdir("/proc/self/fd") if is_socket(f)]
+        self.socket = socket.socket(fileno=os.dup(int(held[0])))
+    def send(self, method, times=1, **params):
+        call = json.dumps({"id": 1, "method": method, "params": params}) + chr(10)
+        self.socket.sendall(call.encode() * times)
+    def read(self):
+        while self.socket.recv(1 << 16): pass
+class Agent:
+    def __init__(self, config, seed): BEGIN
+    def act(self, observation):
+        ACT
+"""
+
+
+def stealing(begin: str = "pass", act: str = "pass") -> AgentProgram:
+    return python(STEAL.replace("BEGIN", begin).replace("ACT", act))
+
+
+def test_an_agent_that_acts_is_ready_whether_it_says_so_or_not(host: Host) -> None:
+    with agent(host, stealing(begin="Steal().send('act', tool='shell'); time.sleep(60)")) as process:
+        assert process.next_request(20) is not None
+        assert process.ready
+
+
+def test_closing_the_connection_is_no_time_out(host: Host) -> None:
+    source = "Steal().socket.shutdown(socket.SHUT_RDWR); time.sleep(60)"
+    with agent(host, stealing(act=source)) as process:
+        begun = time.monotonic()
+        assert process.next_request(30) is None
+        assert process.gone
+        assert time.monotonic() - begun < 20
+
+
+def test_an_agent_that_asks_and_never_reads_does_not_hold_the_trial(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seatrial.agents.process.SEND_SECONDS", 1.0)
+    source = "s = Steal()\n        while True: s.send('hello', 1000)"
+    with agent(host, stealing(act=source)) as process:
+        begun = time.monotonic()
+        assert process.next_request(3.0) is None
+        assert time.monotonic() - begun < 20
+
+
+def test_a_flood_of_requests_does_not_outlast_the_time(host: Host) -> None:
+    source = """s = Steal()
+        threading.Thread(target=s.read, daemon=True).start()
+        while True: s.send("x", 500)"""
+    with agent(host, stealing(act=source)) as process:
+        begun = time.monotonic()
+        assert process.next_request(2.0) is None
+        assert not process.gone
+        assert time.monotonic() - begun < 10
+
+
+def test_a_flood_on_stderr_keeps_its_end_only(host: Host) -> None:
+    source = "[os.write(2, b'e' * 65536) for _ in range(400)]; os.write(2, b'the end'); os._exit(1)"
+    with agent(host, stealing(act=source)) as process:
+        assert process.next_request(30) is None
+        assert process.problems().endswith("the end")
+        assert len(process.problems()) <= 4000
+
+
+def test_the_processes_of_an_agent_are_bounded(host: Host) -> None:
+    source = """count = 0
+        try:
+            while count < 2000:
+                if os.fork() == 0: time.sleep(60); os._exit(0)
+                count += 1
+        except OSError:
+            pass
+        return {"tool": "shell", "arguments": {"command": str(count)}}"""
+    with agent(host, stealing(act=source)) as process:
+        request = process.next_request(60)
+        assert request is not None
+        assert 100 < int(request.params["arguments"]["command"]) < 600

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.environment.sandbox import BubblewrapSandbox
-from seatrial.errors import EnvironmentFault
+from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox
+from seatrial.errors import EnvironmentFault, StateOverrun
 from tests.environment.lab import Lab, output
 
 FILES = "cmdline,environ,maps,mountinfo,mounts,mountstats,cgroup,status,comm,limits,numa_maps"
@@ -292,12 +292,24 @@ print(sorted(os.listdir("/proc/self/fd")))
     assert output(world, "exit 0; echo") == ""
 
 
-def test_deep_folders_are_a_clear_fault_and_can_be_cleaned(lab: Lab):
+def test_deep_folders_are_the_agents_doing_and_can_be_cleaned(lab: Lab):
     world = lab.world()
     code = "import os\nfor _ in range(3000): os.mkdir('dddd'); os.chdir('dddd')\nopen('end', 'w').write('x')"
     world.file_tool("write_file", "/tmp/deep.py", code.encode())
     output(world, "python3 /tmp/deep.py")
-    with pytest.raises(EnvironmentFault, match="name too long"):
+    with pytest.raises(StateOverrun, match="longer than the kernel takes"):
         world.settle()
     world.close()
     assert os.listdir(lab.scratch / "worlds") == []
+
+
+def test_a_state_beyond_its_bound_is_the_agents_doing(lab: Lab):
+    world = lab.world(lab.ground(limits=ActionLimits(state_mb=8)))
+    output(world, "head -c 6000000 /dev/urandom > one; cp one /tmp/two 2>/dev/null; rm /tmp/two")
+    world.settle()
+    output(world, "rm one; head -c 6000000 /dev/urandom > two")
+    assert world.settle().changes
+    output(world, "truncate -s 3M three")
+    with pytest.raises(StateOverrun, match="more than may be recorded"):
+        world.settle()
+    world.close()

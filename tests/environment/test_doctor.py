@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment import doctor
+from seatrial.environment.host import Host
 from tests.environment.lab import Lab
 
 
@@ -48,3 +49,9 @@ def test_check_that_crashes_or_hangs_is_not_ok(monkeypatch: pytest.MonkeyPatch):
     assert (crashed.ok, "ZeroDivisionError" in crashed.detail) == (False, True)
     hung = doctor._in_child("x", lambda: os.system("exec sleep 60"))  # type: ignore[arg-type, return-value]
     assert not hung.ok
+
+
+def test_examining_leaves_a_process_that_has_its_own_namespaces_as_it_was(host: Host):
+    before = Path("/proc/self/mountinfo").read_text()
+    assert all(check.ok for check in doctor.examine() if check.needed)
+    assert Path("/proc/self/mountinfo").read_text() == before

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,6 +149,43 @@ def test_a_repeated_key_returns_the_first_answer(tmp_path: Path, host: Host) -> 
         again = w.act("shell", key="k", command="echo x >> notes.txt; wc -l < notes.txt")
         assert first == again
         assert w.gateway.step == 1
+
+
+def test_a_key_given_to_another_request_is_refused_and_takes_a_step(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        w.act("shell", key="k", command="true")
+        other = w.act("shell", key="k", command="echo x > new")
+        assert (other.outcome, w.gateway.step) == ("failed", 2)
+        assert "another request" in other.text
+        assert w.events(ActionFinished)[1].changes == []
+        assert w.act("shell", key="k", command="true").outcome == "ok"
+        assert w.gateway.step == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "key"),
+    [
+        ("shell", {"command": "echo \ud800 > new"}, None),
+        ("write_file", {"path": "a\udcff", "content": "x"}, None),
+        ("shell", {"\ud800": "x"}, "\ud800"),
+        ("\ud800", {}, None),
+        ("finish", {"confidence": 10**400}, None),
+        ("finish", {"confidence": float("nan")}, None),
+        ("finish", {"confidence": 7}, None),
+        ("finish", {"confidence": -0.1}, None),
+    ],
+)
+def test_a_request_that_cannot_be_kept_as_it_is_fails_as_a_step(
+    tmp_path: Path, host: Host, tool: str, arguments: dict[str, Any], key: str | None
+) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        shown = w.gateway.act(tool, arguments, key)
+        assert (shown.outcome, shown.done, w.gateway.step) == ("failed", False, 1)
+        finished = w.events(ActionFinished)[0]  # reads the whole journal back
+        assert finished.notes == {"malformed": True}
+        assert finished.changes == []
+        assert w.act("finish", confidence=1).done
+        assert w.gateway.confidence == 1
 
 
 def test_background_effects_are_recorded_before_the_next_action(tmp_path: Path, host: Host) -> None:

@@ -3,7 +3,13 @@
 import pytest
 
 from seatrial.errors import JournalError
-from seatrial.journal.events import AgentStarted, ConstraintViolated, ContaminationFlagged, Cost, EffectRecorded
+from seatrial.journal.events import (
+    AgentStarted,
+    ConstraintViolated,
+    ContaminationFlagged,
+    Cost,
+    EffectRecorded,
+)
 from seatrial.measure.trial import measure_trial
 from seatrial.spec.task import HumanMinutes, Subgoal
 from tests.measure.trials import (

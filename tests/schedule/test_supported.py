@@ -15,7 +15,12 @@ WORKED = Path(__file__).parents[2] / "examples" / "worked"
 @pytest.mark.parametrize(
     ("file", "old", "new", "place"),
     [
-        ("experiment.toml", "seed = 1", 'seed = 1\narms = ["baseline", "interrupted:before_effect"]', "arms[1]"),
+        (
+            "experiment.toml",
+            "seed = 1",
+            'seed = 1\narms = ["baseline", "interrupted:before_effect"]',
+            "arms[1]",
+        ),
         ("experiment.toml", "seed = 1", 'seed = 1\ncache = "warm"', "cache"),
         (
             "experiment.toml",

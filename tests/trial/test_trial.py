@@ -162,7 +162,7 @@ def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: P
 
 def _nothing_left(run: RunFolder) -> None:
     """No process, no mount, no world of a trial that is over."""
-    assert not list((run.folder / "scratch" / "worlds").iterdir())
+    assert not list(run.folder.glob("scratch/worlds/*"))
     mounts = Path("/proc/self/mountinfo").read_text()
     assert str(run.folder) not in mounts
     assert (
@@ -170,22 +170,28 @@ def _nothing_left(run: RunFolder) -> None:
     )
 
 
-def test_kill_9_of_the_worker_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None:
+def _steps(path: Path) -> int:
+    return path.read_bytes().count(b'"kind":"action.finished"') if path.exists() else 0
+
+
+@pytest.mark.parametrize("wanted", [0, 3, 20])
+def test_kill_9_of_the_worker_leaves_a_readable_journal_and_nothing_else(tmp_path: Path, wanted: int) -> None:
     run = experiment(tmp_path, script(*[f"echo {n} > f{n}" for n in range(30)]))
     trial = run.manifest().plan[0].trial
-    for attempt, delay in enumerate((0.15, 0.3, 0.45), start=1):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "seatrial.trial.worker"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-        )
-        assert process.stdin is not None
-        process.stdin.write(msgspec.json.encode(job(run, attempt)))
-        process.stdin.close()
-        time.sleep(delay)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        path = run.journal_path(trial, attempt)
-        if path.exists():
-            read_journal(path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seatrial.trial.worker"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    process.stdin.write(msgspec.json.encode(job(run)))
+    process.stdin.close()
+    path = run.journal_path(trial, 1)
+    while not path.exists() or _steps(path) < wanted:
+        assert process.poll() is None
+    seen = _steps(path)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    journal = read_journal(path)
+    assert len([e for e in journal.events if isinstance(e, ActionFinished)]) >= seen >= wanted
     close_dead_attempts(run, run.manifest())
     _nothing_left(run)
 
@@ -258,3 +264,14 @@ def test_two_runners_on_one_folder(tmp_path: Path) -> None:
     assert "another runner" in said
     assert first.communicate()[0]
     assert first.returncode == 0
+
+
+def test_a_state_beyond_its_bound_is_the_agents_failure_and_not_tried_again(tmp_path: Path) -> None:
+    deep = 'python3 -c \'import os\nfor _ in range(3000): os.mkdir("dddd"); os.chdir("dddd")\''
+    run = experiment(tmp_path, script("true", deep, "true"))
+    run_plan(run, run.manifest(), Silent())
+    (line,) = run.index()
+    assert (line.stop_reason, line.infrastructure) == ("safety_stop", False)
+    trial = shown(run.folder, line.trial)
+    assert (trial["terminal_class"], trial["strict_success"]) == ("failure", False)
+    assert trial["unknown_actions"] == 1

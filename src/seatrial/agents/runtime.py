@@ -3,8 +3,8 @@
 Connects to the gateway's socket, asks for its configuration, then asks for one action after another.
 A Python agent is a class with ``__init__(config, seed)`` and ``act(observation) -> action``; an observation
 is ``{"text", "outcome", "exit_code", "done"}``, the first one with the instruction as its text, the ``tools``
-and, where the experiment grants it, the ``budget``; an action ``{"tool": name, "arguments": {...}}``, optionally
-with an idempotency ``key``.
+and, where the experiment grants it, the ``budget``; an action ``{"tool": name, "arguments": {...}}``,
+optionally with an idempotency ``key``.
 """
 
 import importlib

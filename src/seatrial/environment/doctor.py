@@ -16,7 +16,7 @@ from seatrial.environment import syscalls
 from seatrial.environment.base import index_base, lay_out
 from seatrial.environment.cgroups import make_group
 from seatrial.environment.host import bwrap_version, prepare_host, release_host
-from seatrial.environment.namespaces import enter_private_namespaces
+from seatrial.environment.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
 from seatrial.environment.overlay import Overlay
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
 from seatrial.environment.watch_fanotify import FanotifyWatcher
@@ -81,6 +81,7 @@ def _in_child(name: str, look: Callable[[], Check]) -> Check:
     if pid == 0:
         os.close(reader)
         signal.alarm(_PATIENCE_SECONDS)
+        forget_namespaces()
         try:
             found = look()
         except SeatrialError as fault:
@@ -129,7 +130,7 @@ def _setpriv() -> Check:
 
 
 def _user_namespaces() -> Check:
-    name, mode = "user namespaces", "root" if os.getuid() == 0 else "an ordinary user"
+    name, mode = "user namespaces", "root" if is_real_root() else "an ordinary user"
     for switch, off, remedy in _USERNS_SWITCHES:
         if _read(switch) == off:
             return Check(name, False, f"{switch} is {off}", f"As root: {remedy}")
@@ -187,7 +188,7 @@ def _overlay(place: Path) -> Check:
 
 def _fanotify(place: Path) -> Check:
     lost = "writes undone within one command, in folders the command made itself, are reported as unknown"
-    if os.getuid() != 0:
+    if not is_real_root():
         return Check("fanotify", False, f"needs root; without it {lost}", "Run as root", needed=False)
     with _ground(place) as ground:
         overlay = Overlay(ground.host, ground.scratch, "probe", [ground.base_layer])
@@ -215,7 +216,7 @@ def _inotify() -> Check:
 def _control_groups() -> Check:
     name = "control groups"
     weaker = "memory is bounded for each process alone, and running out of it is not told from other deaths"
-    if os.getuid() != 0:
+    if not is_real_root():
         return Check(name, False, f"need root; without them {weaker}", "Run as root", needed=False)
     group = make_group(f"seatrial-doctor-{os.getpid()}", 64, 16)
     try:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from seatrial.environment import syscalls
 from seatrial.environment.cgroups import remove_groups
-from seatrial.environment.namespaces import Mode, enter_private_namespaces
+from seatrial.environment.namespaces import FIRST_UID, Mode, enter_private_namespaces
 from seatrial.environment.rootfs import Interpreter, find_interpreter, mount_interpreter
 from seatrial.errors import EnvironmentFault
 
-# Far above what distributions hand out, below the reserved end; each slot takes a block of this many.
-_FIRST_UID = 1_610_000_000
+# Each slot takes a block of this many uids.
 _UIDS_PER_SLOT = 8
 _STAGES, _STAGE = "/tmp", "seatrial-stage-"
 _DISABLE_USERNS_SINCE = (0, 8, 0)
@@ -45,7 +44,7 @@ class Host:
         """The host uid of a role of this slot (root mode); without root every role is the user."""
         if self.mode == "rootless":
             return 0
-        return _FIRST_UID + self.slot * _UIDS_PER_SLOT + ("world", "agent", "verifier", "probe").index(role)
+        return FIRST_UID + self.slot * _UIDS_PER_SLOT + ("world", "agent", "verifier", "probe").index(role)
 
 
 def bwrap_version(path: str) -> tuple[int, ...]:
@@ -141,7 +140,7 @@ def _sweep() -> None:
 
 def _check_uids(slot: int) -> None:
     """Refuse a uid block that the host has given to somebody."""
-    first = _FIRST_UID + slot * _UIDS_PER_SLOT
+    first = FIRST_UID + slot * _UIDS_PER_SLOT
     for uid in range(first, first + _UIDS_PER_SLOT):
         try:
             name = pwd.getpwuid(uid).pw_name

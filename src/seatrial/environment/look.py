@@ -4,7 +4,8 @@ import os
 import stat
 from dataclasses import dataclass
 
-from seatrial.journal.digest import digest_bytes
+from seatrial.errors import StateOverrun
+from seatrial.journal.digest import digest_bytes, digest_stream
 from seatrial.journal.entries import Entry, Kind, path_text
 from seatrial.journal.objects import ObjectStore
 
@@ -12,6 +13,9 @@ _KINDS: dict[int, Kind] = {
     stat.S_IFREG: "file", stat.S_IFDIR: "dir", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo",
     stat.S_IFSOCK: "socket",
 }  # fmt: skip
+
+
+_WHOLE = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class Seen:
     link_count: int
 
 
-def look(tree: str, path: str, agent_uid: int, objects: ObjectStore | None) -> Seen | None:
+def look(
+    tree: str, path: str, agent_uid: int, objects: ObjectStore | None, room: int | None = None
+) -> Seen | None:
     """Look at ``path`` below ``tree`` without following any symlink in it.
 
     The caller makes sure that nothing moves meanwhile and that the path's parents are real folders.
@@ -33,9 +39,13 @@ def look(tree: str, path: str, agent_uid: int, objects: ObjectStore | None) -> S
         path: as the file system has it, relative to ``tree``.
         agent_uid: the uid that counts as ``agent``; every other is ``base``.
         objects: where contents are stored; null to only digest them.
+        room: how many bytes of content may still be recorded; null is no bound.
 
     Returns:
         What is there, or null when nothing is (or something that is no state, such as a whiteout).
+
+    Raises:
+        StateOverrun: the content does not fit.
     """
     full = f"{tree}/{path}"
     try:
@@ -47,10 +57,9 @@ def look(tree: str, path: str, agent_uid: int, objects: ObjectStore | None) -> S
         return None
     digest = target = None
     if kind == "file":
-        data = _content(full)
-        digest = digest_bytes(data)
-        if objects is not None:
-            objects.put(data, digest)
+        if room is not None and found.st_size > room:
+            raise StateOverrun(f"{path}: {found.st_size} bytes are more than may be recorded of this world.")
+        digest = _take(full, found.st_size, objects)
     elif kind == "link":
         raw = os.readlink(os.fsencode(full))
         target, digest = path_text(raw), digest_bytes(raw)
@@ -68,10 +77,17 @@ def look(tree: str, path: str, agent_uid: int, objects: ObjectStore | None) -> S
     return Seen(entry, found.st_ino, found.st_nlink)
 
 
-def _content(path: str) -> bytes:
+def _take(path: str, size: int, objects: ObjectStore | None) -> str:
+    """Digest a file's content and store it; a large one passes through in pieces."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
-        return file.read()
+        if size > _WHOLE:
+            return digest_stream(file) if objects is None else objects.put_stream(file)
+        data = file.read()
+    digest = digest_bytes(data)
+    if objects is not None:
+        objects.put(data, digest)
+    return digest
 
 
 def _xattrs(path: str) -> dict[str, str]:

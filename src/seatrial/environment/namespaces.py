@@ -7,7 +7,24 @@ from seatrial.environment import syscalls
 from seatrial.errors import EnvironmentFault
 
 Mode = Literal["root", "rootless"]
+# Far above what distributions hand out: the uids that sandboxes of a real root drop to begin here.
+FIRST_UID = 1_610_000_000
 _entered: Mode | None = None
+
+
+def is_real_root() -> bool:
+    """Whether this process may use any uid of the host; uid 0 of a user namespace may not."""
+    if os.getuid() != 0:
+        return False
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        ranges = [tuple(map(int, line.split())) for line in file]
+    return any(first <= FIRST_UID < first + count for first, _, count in ranges)
+
+
+def forget_namespaces() -> None:
+    """For a forked child: what its parent entered is not its own, it may enter anew."""
+    global _entered
+    _entered = None
 
 
 def enter_private_namespaces() -> Mode:
@@ -23,7 +40,7 @@ def enter_private_namespaces() -> Mode:
     if _entered:
         return _entered
     uid, gid = os.getuid(), os.getgid()
-    mode: Mode = "root" if uid == 0 else "rootless"
+    mode: Mode = "root" if is_real_root() else "rootless"
     try:
         if mode == "root":
             syscalls.unshare(syscalls.CLONE_NEWNS)

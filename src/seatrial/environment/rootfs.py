@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from seatrial.environment import syscalls
+from seatrial.environment.namespaces import is_real_root
 
 PYTHON_HOME = "/opt/python"
 _MERGED_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -54,19 +55,13 @@ def mount_interpreter(interpreter: Interpreter, stage: str) -> None:
     os.chdir(stage)
     try:
         options = "lowerdir=prefix:nothing"
-        if os.path.exists("/proc/self/uid_map") and not _has_full_identity():
+        if not is_real_root():
             options = f"userxattr,{options}"
         syscalls.mount("overlay", "python", "overlay", syscalls.MS_RDONLY | syscalls.MS_NOSUID, options)
     finally:
         os.chdir(here)
 
 
-def _has_full_identity() -> bool:
-    with open("/proc/self/uid_map", encoding="ascii") as file:
-        return int(file.read().split()[2]) > 1
-
-
-@cache
 def package_folders() -> list[str]:
     """Folders below /usr that hold third-party packages, those of bundled interpreters too."""
     found: list[str] = []

@@ -30,7 +30,7 @@ from seatrial.environment.tracker import Start, Tracker
 from seatrial.environment.watch import READ, Touched, Watcher
 from seatrial.environment.watch_fanotify import FanotifyWatcher
 from seatrial.environment.watch_inotify import InotifyWatcher
-from seatrial.errors import EnvironmentFault, JournalError
+from seatrial.errors import EnvironmentFault, JournalError, StateOverrun
 from seatrial.journal.digest import digest_bytes
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
@@ -52,6 +52,7 @@ class ActionLimits:
         seconds: wall time of one action.
         output_kb: what is shown of one action's output.
         file_mb: size of a single file.
+        state_mb: of all changed files together, holes counted: what a journal records of this world.
     """
 
     memory_mb: int = 2048
@@ -59,6 +60,7 @@ class ActionLimits:
     seconds: float = 60.0
     output_kb: int = 64
     file_mb: int = 1024
+    state_mb: int = 4096
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ class BubblewrapSandbox:
             self._overlay, self._layer = self._mount(name, layer, start)
             undo.callback(self._overlay.close)
             self.tracker = self._make_tracker(ground.objects, start)
+            self.tracker.bound = ground.limits.state_mb << 20
             self.watcher = self._make_watcher()
             if self.watcher is not None:
                 undo.callback(self.watcher.close)
@@ -486,5 +489,7 @@ def _as_fault(what: str) -> Iterator[None]:
     except JournalError as fault:
         raise EnvironmentFault(f"{what}: {fault}") from fault
     except (OSError, RecursionError) as fault:
+        if getattr(fault, "errno", 0) == errno.ENAMETOOLONG or isinstance(fault, RecursionError):
+            raise StateOverrun("a path is longer than the kernel takes (4,096 bytes).") from fault
         remedy = "Free space." if getattr(fault, "errno", 0) == errno.ENOSPC else "See `seatrial doctor`."
         raise EnvironmentFault(f"{what}: {fault}. {remedy}") from fault

@@ -59,6 +59,7 @@ class Tracker:
         objects: where contents go before the line that names them.
         start: the state to begin in (after a fork or restore).
         providers: databases compared by logical content.
+        bound: bytes of changed content that may be recorded; an attribute, null is no bound.
         layer: inode numbers of the files that a restored state's layer holds, to their paths; null when
             inode numbers do not survive a write (an overlay without an index).
     """
@@ -87,6 +88,8 @@ class Tracker:
         self._inode_of: dict[str, int] = {}
         self._signatures: dict[str, Signature] = {}
         self._mapped = Mapped()
+        self._bytes = sum(entry.size for entry in self._delta.values())
+        self.bound: int | None = None
         self._earlier: dict[str, Entry | None] = {}
         for text in start.linked:
             path = _raw(text)
@@ -228,7 +231,9 @@ class Tracker:
         ``counts`` collects, for every inode whose group may have changed, its link count (0 when unknown).
         """
         text = path_text(os.fsencode(path))
-        seen = look(self.tree, path, self._uid, self._objects) if self._parents_real(path, real) else None
+        seen = None
+        if self._parents_real(path, real):
+            seen = look(self.tree, path, self._uid, self._objects, self._room(text))
         before = self.current(text)
         more: set[str] = set()
         if before is not None and before.kind == "dir" and (seen is None or seen.entry.kind != "dir"):
@@ -341,8 +346,17 @@ class Tracker:
             entry if provider is None else msgspec.structs.replace(entry, logical=provider.digest(self.tree))
         )
 
+    def _room(self, text: str) -> int | None:
+        """How many bytes a path's content may have, so that the whole state stays within its bound."""
+        if self.bound is None:
+            return None
+        known = self._delta.get(text)
+        return max(0, self.bound - self._bytes + (known.size if known else 0))
+
     def _put(self, text: str, entry: Entry | None) -> None:
         """Record what a path is now, as a difference from the base, in state and fingerprint."""
+        known = self._delta.get(text)
+        self._bytes -= known.size if known else 0
         self._earlier.setdefault(text, self.current(text))
         base = self.base.state.get(text)
         difference = entry
@@ -354,6 +368,7 @@ class Tracker:
             self._delta.pop(text, None)
         else:
             self._delta[text] = difference
+            self._bytes += difference.size
             self._names.add(text)
         self._print.set(text, _shown(base, None if text in self._sides else difference))
 

@@ -187,9 +187,10 @@ def _chunks(draws: int, trials: int) -> Iterator[slice]:
 
 
 def _means(weights: Counts, table: list[Floats], rng: np.random.Generator | None) -> Floats:
-    """The mean of the drawn tasks' means, one for each row of weights; with trials drawn if there is a rng."""
+    """The mean of the drawn tasks' means, one for each row of weights; trials are drawn if there is a rng."""
     if rng is None:
-        return weights @ np.array([trials.mean() for trials in table]) / len(table)
+        means = np.array([trials.mean() for trials in table])
+        return np.asarray(weights @ means / len(table), float)
     if all(((trials == 0) | (trials == 1)).all() for trials in table):
         return _counted(weights, table, rng)
     return _gathered(weights, table, rng)
@@ -204,7 +205,7 @@ def _counted(weights: Counts, table: list[Floats], rng: np.random.Generator) -> 
     copies = np.add.reduceat(weights[:, order], starts, axis=1)
     trials, successes = np.array([ordered[start] for start in starts]).T
     drawn = rng.binomial(copies * trials, successes / trials)
-    return (drawn / trials).sum(axis=1) / len(table)
+    return np.asarray((drawn / trials).sum(axis=1) / len(table), float)
 
 
 def _gathered(weights: Counts, table: list[Floats], rng: np.random.Generator) -> Floats:

@@ -48,10 +48,10 @@ def rate_by_t(outcomes: Outcomes, level: float = 0.95) -> Estimate:
         ValueError: there is no trial.
     """
     judged = measured(outcomes)
-    worst = clustered_t(completed(judged, False), level, limits=(0, 1))
+    worst = clustered_t(completed(judged, False), level, limits=(0.0, 1.0))
     if not count_unknown(judged):
         return worst
-    best = clustered_t(completed(judged, True), level, limits=(0, 1))
+    best = clustered_t(completed(judged, True), level, limits=(0.0, 1.0))
     ends = (worst.low, best.high) if worst.low is not None and best.high is not None else (None, None)
     return Estimate(
         value=None,

@@ -204,7 +204,8 @@ def _answer(
         half = t_quantile(level, tasks - 1) * spread / math.sqrt(tasks)
         return _Answer(low=mean - half, high=mean + half, method=T_METHOD, p=p_t, test=T_METHOD)
     note = "All tasks differ by the same, so their spread says nothing; random signs decide."
-    ends, method = (None, None), "none"
+    ends: tuple[float | None, float | None] = (None, None)
+    method = "none"
     if all_yes_or_no(pair[0]) and all_yes_or_no(pair[1]):
         (rate_a, ends_a), (rate_b, ends_b) = _wilson(pair[0], level), _wilson(pair[1], level)
         ends = newcombe_unpaired(rate_a, ends_a, rate_b, ends_b)
@@ -229,7 +230,8 @@ def _mcnemar(a: Values, b: Values, level: float) -> McNemar | None:
         return None
     pairs = [(bool(a[task][0]), bool(b[task][0])) for task in a]
     cells = [(True, True), (True, False), (False, True), (False, False)]
-    return mcnemar(*(pairs.count(cell) for cell in cells), level=level)
+    both, only_a, only_b, neither = (pairs.count(cell) for cell in cells)
+    return mcnemar(both, only_a, only_b, neither, level)
 
 
 def _between(worst: PairedDifference, best: PairedDifference) -> PairedDifference:

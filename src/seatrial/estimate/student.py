@@ -3,7 +3,7 @@
 
 def t_quantile(level: float, df: float) -> float:
     """Half-width, in standard errors, of the two-sided interval at ``level`` in (0, 1); ``df`` > 0."""
-    # scipy.special costs a fraction of scipy.stats; both are too slow to load for a command without intervals.
+    # A fraction of scipy.stats' cost, and still too slow to load for a command without intervals.
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + level) / 2))

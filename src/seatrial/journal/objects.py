@@ -2,9 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import BinaryIO
+
+from blake3 import blake3
 
 from seatrial.errors import JournalError
-from seatrial.journal.digest import digest_bytes
+from seatrial.journal.digest import PIECE, digest_bytes
 
 
 class ObjectStore:
@@ -57,6 +60,34 @@ class ObjectStore:
         finally:
             os.close(handle)
         os.rename(temporary, path)
+
+    def put_stream(self, file: BinaryIO) -> str:
+        """Store what is left of an open file, whatever its size, and return its digest.
+
+        Raises:
+            JournalError: as for ``put``.
+        """
+        incoming = f"{self.folder}/incoming.{os.getpid()}.tmp"
+        total = blake3()
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            try:
+                with open(incoming, "wb") as copy:
+                    while piece := file.read(PIECE):
+                        total.update(piece)
+                        copy.write(piece)
+                digest = total.hexdigest()
+                if not self.has(digest):
+                    os.makedirs(os.path.dirname(self.path(digest)), exist_ok=True)
+                    os.rename(incoming, self.path(digest))
+            finally:
+                if os.path.exists(incoming):
+                    os.unlink(incoming)
+        except OSError as fault:
+            raise JournalError(
+                f"{incoming}: cannot be written: {fault.strerror}. Free space or permit it."
+            ) from fault
+        return digest
 
     def get(self, digest: str) -> bytes:
         """The blob's bytes, checked against its digest.

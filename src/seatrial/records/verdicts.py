@@ -30,6 +30,7 @@ class TrialVerdicts(msgspec.Struct, kw_only=True):
     """All verdicts of one attempt.
 
     Attributes:
+        journal: digest of the last line of the journal that was judged; empty in tables of older releases.
         goal_version: current at the end.
         rows: by step; only rows at which a subgoal's key changed.
         final: per subgoal, verdicts of the fresh runs on the final state, in order.
@@ -40,6 +41,7 @@ class TrialVerdicts(msgspec.Struct, kw_only=True):
     trial: str
     attempt: int
     every_step: bool
+    journal: str = ""
     goal_version: int = 1
     rows: list[VerdictRow]
     final: dict[str, list[Verdict]]

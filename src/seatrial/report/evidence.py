@@ -173,7 +173,7 @@ def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
     path = run.verdicts_path(line.trial, line.attempt)
     remedy = f"Run `seatrial verify {run.folder}`."
     try:
-        return msgspec.json.decode(path.read_bytes(), type=TrialVerdicts)
+        table = msgspec.json.decode(path.read_bytes(), type=TrialVerdicts)
     except FileNotFoundError:
         if line.infrastructure or line.stop_reason in INFRASTRUCTURE:
             return TrialVerdicts(trial=line.trial, attempt=line.attempt, every_step=False, rows=[], final={})
@@ -184,6 +184,10 @@ def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
         raise JournalError(f"{path}: cannot be read: {fault.strerror}. {remedy}") from fault
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
         raise JournalError(f"{path}: damaged: {fault}. {remedy}") from fault
+    judged = (table.trial, table.attempt, table.journal or line.digest)
+    if judged != (line.trial, line.attempt, line.digest):
+        raise JournalError(f"{path}: holds verdicts of another journal. {remedy}")
+    return table
 
 
 def choose_counted(attempts: list[AttemptEvidence]) -> None:

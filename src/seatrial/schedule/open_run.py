@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import IO
 
 from seatrial.environment.host import bwrap_version
+from seatrial.environment.namespaces import is_real_root
 from seatrial.environment.overlay import remove_tree
 from seatrial.errors import UsageError
-from seatrial.journal.events import SCHEMA
-from seatrial.journal.reader import read_journal
+from seatrial.journal.events import SCHEMA, TrialEnded
+from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
 from seatrial.schedule.supported import refuse_unsupported
 from seatrial.spec.identity import blobs, freeze
 from seatrial.spec.loading import LoadedExperiment
+from seatrial.trial.lifecycle import is_infrastructure
 
 _PACKAGES = ("seatrial", "msgspec", "blake3")
 
@@ -115,7 +117,7 @@ def host_facts() -> dict[str, object]:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "bubblewrap": ".".join(map(str, bwrap_version("bwrap"))),
-        "root": os.getuid() == 0,
+        "root": is_real_root(),
         "journal": SCHEMA,
     }
 
@@ -149,15 +151,27 @@ def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
         for attempt in run.attempts(planned.trial):
             if (planned.trial, attempt) not in ended:
                 journal = read_journal(run.journal_path(planned.trial, attempt))
-                run.add_to_index(
-                    IndexLine(
-                        trial=planned.trial, attempt=attempt, digest=journal.digest, stop_reason="killed",
-                        infrastructure=True, note="the runner died",
-                    )
-                )  # fmt: skip
-                dead.append(planned.trial)
+                line = _line_of(planned.trial, attempt, journal)
+                run.add_to_index(line)
+                if line.stop_reason == "killed":
+                    dead.append(planned.trial)
     clear_scratch(run.folder / "scratch")
     return dead
+
+
+def _line_of(trial: str, attempt: int, journal: Journal) -> IndexLine:
+    """What the index should say of an attempt: its journal may have ended before the runner died."""
+    end = journal.events[-1] if journal.events else None
+    if not isinstance(end, TrialEnded):
+        return IndexLine(
+            trial=trial, attempt=attempt, digest=journal.digest, stop_reason="killed", infrastructure=True,
+            note="the runner died",
+        )  # fmt: skip
+    return IndexLine(
+        trial=trial, attempt=attempt, digest=journal.digest, stop_reason=end.stop_reason,
+        infrastructure=is_infrastructure(end.stop_reason, end.details),
+        note=str(end.details.get("problem", "")),
+    )  # fmt: skip
 
 
 def clear_scratch(scratch: Path) -> None:

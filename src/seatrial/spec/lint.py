@@ -115,7 +115,7 @@ def _reads(loaded: LoadedTask) -> Iterator[Finding]:
         if not subgoal.reads:
             yield _warning(
                 f"subgoal[{index}].reads",
-                f"{subgoal.id!r} declares no reads: its verifier sees everything, any write expires its verdict",
+                f"{subgoal.id!r} declares no reads: its verifier sees all, any write expires its verdict",
                 'Name what the verifier reads, such as reads = ["files:report.txt"]',
             )
 

@@ -12,7 +12,7 @@ import msgspec
 from seatrial.agents.process import AgentProcess, Request
 from seatrial.environment.host import Host
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
-from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError
+from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError, StateOverrun
 from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, Observation, Offer
 from seatrial.gateway.meter import Meter
@@ -92,6 +92,8 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
             gateway = _gateway(trial, sandbox, journal, meter, opened)
             reason, note = _converse(trial, gateway, journal, meter)
             return _end(trial, gateway, sandbox, journal, reason, note)
+    except StateOverrun as fault:
+        return _overran(trial, gateway, journal, readable(str(fault)))
     except (SeatrialError, OSError) as fault:
         reason = "environment_fault" if isinstance(fault, EnvironmentFault) else "harness_fault"
         return _faulted(trial, gateway, journal, reason, readable(str(fault)))
@@ -233,7 +235,7 @@ def _end(
     """Take in the last effects, audit the state, write the last line."""
     fingerprint = gateway.close()
     equal = sandbox.audit()
-    infrastructure = reason in _INFRASTRUCTURE or (reason == "agent_fault" and not note.get("started"))
+    infrastructure = is_infrastructure(reason, note)
     journal.append(
         TrialEnded(
             stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
@@ -246,6 +248,21 @@ def _end(
         trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=infrastructure,
         steps=gateway.step, note=str(note.get("problem", "")),
     )  # fmt: skip
+
+
+def _overran(trial: _Trial, gateway: Gateway | None, journal: JournalWriter, problem: str) -> TrialDone:
+    """The agent's files passed a bound: its own doing, so the attempt counts; the last action is unknown."""
+    journal.append(TrialEnded(stop_reason="safety_stop", fingerprint="", details={"problem": problem}))
+    job = trial.job
+    return TrialDone(
+        trial=job.trial, attempt=job.attempt, stop_reason="safety_stop", infrastructure=False,
+        steps=gateway.step if gateway else 0, note=problem,
+    )  # fmt: skip
+
+
+def is_infrastructure(reason: str, details: dict[str, Any]) -> bool:
+    """Whether an end says nothing about the system: the host's fault, or an agent that never came to act."""
+    return reason in _INFRASTRUCTURE or (reason == "agent_fault" and not details.get("started"))
 
 
 def _faulted(

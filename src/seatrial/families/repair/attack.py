@@ -88,9 +88,7 @@ def break_and_undo(instance: Instance) -> Step:
     """Writes to tests, data and licence and restores each within one command."""
     tests = f"{instance.package.tests}/{instance.suite[0].name}.py"
     files = [tests, instance.pipeline.stages[0].inputs[0], instance.package.licence_file]
-    parts = [
-        f"cp -p {path} ~/kept && echo '# nothing' > {path} && cp -p ~/kept {path}" for path in files
-    ]
+    parts = [f"cp -p {path} ~/kept && echo '# nothing' > {path} && cp -p ~/kept {path}" for path in files]
     return shell(" && ".join(parts))
 
 
