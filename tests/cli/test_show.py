@@ -1,16 +1,20 @@
 """The commands over a finished run: show, report, measure."""
 
+import io
 import json
 import subprocess
 import sys
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from seatrial.cli.measure import measure
 from seatrial.cli.report import report
+from seatrial.cli.run import last_line
 from seatrial.cli.show import show
+from seatrial.cli.show_steps import CHANGES, print_steps
 from seatrial.errors import JournalError
 from seatrial.records.table import read_records
 from tests.measure.trials import WITH_REPAIR_CURVE
@@ -102,3 +106,28 @@ def test_the_commands_start_without_the_heavy_packages():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_names_and_long_lists_stay_on_their_lines():
+    step = {
+        "step": 1, "tool": "shell\n\x1b[2J", "outcome": "ok", "exit_code": 0, "progress": None,
+        "decision": None, "reason": "", "arguments": {"a\nb": "c\x9b"}, "observation": "",
+        "verdicts": [], "violations": [], "unwatched": [],
+        "changes": [
+            {"change": "added", "kind": "file", "path": f"w/{n}\nfake line\x1b", "before": None, "after": 1,
+             "diff": "", "note": "", "background": False}
+            for n in range(CHANGES + 5)
+        ],
+    }  # fmt: skip
+    shown = io.StringIO()
+    print_steps(Console(file=shown, width=200, highlight=False), [step])
+    text = shown.getvalue()
+    assert "\x1b" not in text and "\x9b" not in text
+    assert "w/0\\nfake line\\x1b 1 bytes" in text
+    assert not any(line.startswith("fake") for line in text.splitlines())
+    assert "… 5 more changed paths" in text
+
+
+def test_an_agents_last_words_in_a_message_cannot_drive_the_terminal():
+    assert last_line("one\n\x1b[31mred\x07") == "\\x1b[31mred\\x07"
+    assert last_line("\n") == ""

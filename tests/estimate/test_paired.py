@@ -123,7 +123,7 @@ def test_systems_that_agree_everywhere_are_not_a_certainty():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_what_is_no_number_is_refused(bad):
-    with pytest.raises(ValueError, match="B: .* in a trial of a"):
+    with pytest.raises(ValueError, match=r"B: .* in a trial of a"):
         compare({"a": [1.0]}, {"a": [bad]})
 
 
@@ -138,6 +138,12 @@ def test_unknown_outcomes_are_taken_both_ways():
     assert "2 unknown outcomes, taken both ways." in found.difference.notes
     torn = compare({"a": [True], "b": [None], "c": [None]}, {"a": [False], "b": [None], "c": [True]})
     assert (torn.verdict, torn.p) == (UNDECIDED, 1)
+
+
+def test_nothing_known_is_nothing_compared():
+    found = compare({"a": [None], "b": [None]}, {"a": [None], "b": [None]})
+    assert (found.p, found.difference.low) == (None, None)
+    assert "No comparison: 4 values are unknown." in found.difference.notes
 
 
 def test_unknown_measurements_are_not_guessed():

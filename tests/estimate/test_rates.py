@@ -130,7 +130,7 @@ def test_several_tasks_count_once_each():
     assert (estimate.value, estimate.n_tasks, estimate.n_trials, estimate.unit) == (0.5, 2, 10, "tasks")
     assert (estimate.low, estimate.high) == pytest.approx(wilson(1, 2)), "not Wilson on 10 pooled trials"
     assert estimate.method == "Wilson on the effective number of trials"
-    assert estimate.notes == ["2 effective trials, since trials of one task are alike."]
+    assert estimate.notes == ["Worth 2 independent trials of the 10."]
     unknown = rate_over_tasks({"a": [True, None], "b": [False]})
     assert unknown.value is None
     assert any("Between 0.25 and 0.5: 1 unknown outcome." in note for note in unknown.notes)

@@ -143,23 +143,45 @@ def test_the_time_budget_cuts_an_action_short(tmp_path: Path, host: Host) -> Non
         assert w.gateway.stop_reason == "budget_seconds"
 
 
-def test_a_repeated_key_returns_the_first_answer(tmp_path: Path, host: Host) -> None:
+def test_a_repeated_key_takes_a_step_and_returns_the_first_answer(tmp_path: Path, host: Host) -> None:
+    command = "echo x >> notes.txt; wc -l < notes.txt"
     with world(tmp_path, host, make_task()) as w:
-        first = w.act("shell", key="k", command="echo x >> notes.txt; wc -l < notes.txt")
-        again = w.act("shell", key="k", command="echo x >> notes.txt; wc -l < notes.txt")
+        first = w.act("shell", key="k", command=command)
+        again = w.act("shell", key="k", command=command)
         assert first == again
-        assert w.gateway.step == 1
-
-
-def test_a_key_given_to_another_request_is_refused_and_takes_a_step(tmp_path: Path, host: Host) -> None:
-    with world(tmp_path, host, make_task()) as w:
-        w.act("shell", key="k", command="true")
-        other = w.act("shell", key="k", command="echo x > new")
-        assert (other.outcome, w.gateway.step) == ("failed", 2)
-        assert "another request" in other.text
-        assert w.events(ActionFinished)[1].changes == []
-        assert w.act("shell", key="k", command="true").outcome == "ok"
         assert w.gateway.step == 2
+        finished = w.events(ActionFinished)
+        assert (finished[1].changes, finished[1].notes) == ([], {"repeats": 1})
+        assert [e.cost.repeated_requests for e in finished] == [0, 1]
+        other = w.act("shell", key="k", command="rm notes.txt")
+        assert other.outcome == "failed"
+        assert "another request" in other.text
+        assert w.act("shell", key="step-1", command="echo mine").text == "mine\n"
+
+
+def test_every_constraint_on_a_call_is_judged_and_any_may_prevent_it(tmp_path: Path, host: Host) -> None:
+    def rule(name: str, **more: Any) -> dict[str, Any]:
+        return {"id": name, "forbid": {"call": [{"tool": "shell", "where": {"command": "~ touch"}}]}, **more}
+
+    seen, costly = rule("seen", kind="hard"), rule("costly", kind="soft", severity=0.2)
+    with world(tmp_path / "a", host, make_task([seen, costly])) as w:
+        w.act("shell", command="touch new")
+        assert [v.constraint for v in w.events(ConstraintViolated)] == ["seen", "costly"]
+    with world(tmp_path / "b", host, make_task([seen, rule("never", kind="hard", mode="prevent")])) as w:
+        assert w.act("shell", command="touch new").outcome == "denied"
+        assert not w.events(ConstraintViolated)
+        assert w.sandbox.settle().changes == []
+
+
+def test_what_the_background_writes_is_put_back_too(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task([{**KEEP, "mode": "prevent"}])) as w:
+        w.act("shell", command="(sleep 0.2; echo evil >> LICENSE; echo fine > other) &")
+        time.sleep(0.6)
+        assert w.act("read_file", path="LICENSE").text == "free\n"
+        (effect,) = w.events(EffectRecorded)
+        assert [e.path for e in effect.changes] == ["workspace/other"]
+        assert not w.events(ConstraintViolated)
+        assert [d.decision for d in w.events(ActionDecided)] == ["allow", "deny", "allow"]
 
 
 @pytest.mark.parametrize(

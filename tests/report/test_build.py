@@ -178,17 +178,23 @@ def test_runs_of_one_experiment_are_one_report_and_others_are_refused(run, tmp_p
         build_report([], tmp_path / "out")
 
 
-def test_several_tasks_and_families_have_strata_and_no_interval(tmp_path):
+def test_several_tasks_and_families_have_strata_and_an_interval_over_tasks(tmp_path):
     plan = [cell("t-1"), cell("t-2", task="repair/toolz"), cell("t-3", task="repair/other")]
     made = RunMaker(tmp_path / "run", plan)
     made.trial(plan[0], all_pass())
     made.trial(plan[1], verdicts(WITH_REPAIR))
     made.trial(plan[2], verdicts({}))
-    data = build_report(made.folder, tmp_path / "out")
+    out = tmp_path / "out"
+    data = build_report(made.folder, out)
     strict = line(data, "careful", "strict_success")["estimate"]
-    assert (round(strict["value"], 3), strict["low"], strict["n_tasks"]) == (0.667, None, 3)
+    assert (round(strict["value"], 3), strict["n_tasks"], strict["unit"]) == (0.667, 3, "tasks")
+    assert strict["method"] == "Wilson on the effective number of trials"
+    assert 0.2 < strict["low"] < 0.667 < strict["high"] < 1
     assert {row["stratum"] for row in data["main_table"]} == {"all", "ledger", "repair"}
-    assert any("no interval over tasks" in text for text in data["limits"])
+    assert any("tasks are the sampling unit" in text for text in data["limits"])
+    methods = [e["method"] for e in data["intervals"][0]["estimates"]]
+    assert len(methods) == 4 and "conservative" in methods[-1]
+    assert (out / "tables" / "intervals.csv").read_text().count("\n") == 1 + 4 * 2
 
 
 def test_infrastructure_alone_is_no_result(tmp_path):

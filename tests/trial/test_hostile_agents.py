@@ -1,4 +1,4 @@
-"""Agents that break the rules of the conversation: the end is theirs, never the host's, and never tried again."""
+"""Agents that break the rules of the conversation: the end is theirs, not the host's, and not tried again."""
 
 import json
 import shutil

@@ -1,1 +1,14 @@
-"""The command line: one file a verb; library errors become one line and exit code 2 here only."""
+"""The command line: one file a verb. Ctrl-C ends in one line, also while the verbs are still being loaded."""
+
+import sys
+from types import TracebackType
+
+
+def _say_interrupted(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        print("seatrial: interrupted.", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, fault, trace)
+
+
+sys.excepthook = _say_interrupted

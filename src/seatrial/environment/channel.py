@@ -65,7 +65,10 @@ class Channel:
                 self._watcher.collect()
             if self._socket.fileno() not in ready:
                 continue
-            part = os.read(self._socket.fileno(), size - len(data))
+            try:
+                part = os.read(self._socket.fileno(), size - len(data))
+            except ConnectionError:
+                part = b""
             if not part:
                 raise EnvironmentFault("the sandbox died.")
             data += part

@@ -292,7 +292,9 @@ class Init:
             try:
                 answer, code = FILE_TOOLS[request["tool"]](request, payload), 0
             except (OSError, ValueError) as fault:
-                answer, code = f"{request['path']}: {reason(fault)}".encode(errors="replace"), 1
+                said = reason(fault)
+                place = "" if said.startswith(request["path"]) else f"{request['path']}: "
+                answer, code = f"{place}{said}".encode(errors="replace"), 1
             write_all(1, answer)
             os._exit(code)
 

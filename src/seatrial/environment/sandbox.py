@@ -449,7 +449,7 @@ class BubblewrapSandbox:
     # -- ending ---------------------------------------------------------------------------------------
     def fork(self, delta: State) -> "BubblewrapSandbox":
         """See ``Sandbox.fork``; forks of one state share one layer."""
-        return BubblewrapSandbox(self.ground, delta)
+        return BubblewrapSandbox(self.ground, delta, self.masked)
 
     def close(self) -> None:
         """See ``Sandbox.close``; nothing survives, not even a process that left its session."""

@@ -146,7 +146,7 @@ def fieller(totals: Floats, counts: Floats, level: float = 0.95) -> tuple[tuple[
         low = (b - root) / a if a < 0 and b * b > a * c else 0.0
         return (max(0.0, float(low)) if low <= x / y else 0.0, math.inf), g
     ends = max(0.0, float((b - root) / a)), float((b + root) / a)
-    return (ends, g) if ends[1] - ends[0] > ROUNDING * ends[1] else None
+    return (ends, g) if ends[1] > ends[0] * (1 + ROUNDING) else None
 
 
 def _ratio(
@@ -166,7 +166,7 @@ def _ratio(
         [f"{empty} of {draws} bootstrap samples hold no success; their ratio is infinite."] if empty else []
     )
     ends: Ends = (low, high, "ratio of totals, bootstrap over tasks, percentile")
-    if len(totals) == 1 or high - low <= ROUNDING * high:
+    if len(totals) == 1 or high <= low * (1 + ROUNDING):
         ends = by_rate
         notes.append("The bootstrap shows no spread: ends from the success rate are given instead.")
     around = fieller(totals, counts, level)

@@ -15,7 +15,7 @@ class McNemar(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         both, only_a, only_b, neither: tasks by which system succeeded.
-        difference: rate of A less rate of B, in [−1, 1].
+        difference: rate of A minus rate of B, in [−1, 1].
         low, high: Newcombe's method 10 at ``level``.
         p_exact, p_mid: two-sided; the exact one never rejects too often, the mid one is about right.
     """

@@ -32,7 +32,7 @@ class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
     """What a paired comparison of A and B found. Higher means a larger value, not a better one.
 
     Attributes:
-        difference: mean over tasks of A's task mean less B's, with its interval at 1 − alpha.
+        difference: mean over tasks of A's task mean minus B's, with its interval at 1 − alpha.
         verdict: decided by ``p`` against ``alpha``.
         p: two-sided p value of ``test``; null where nothing can be tested.
         test: what ``p`` comes from.
@@ -59,7 +59,7 @@ class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(difference: float | None, p: float | None, alpha: float) -> Verdict:
-    """What a difference A less B allows to be said at p against alpha; p may be an adjusted one."""
+    """What a difference A minus B allows to be said at p against alpha; p may be an adjusted one."""
     if difference is None or p is None or p >= alpha or difference == 0:
         return UNDECIDED
     return "A higher" if difference > 0 else "B higher"
@@ -99,7 +99,7 @@ def paired_difference(
     notes += scope_notes(left)
     unknown = count_unknown(left) + count_unknown(right)
     test = _Test(rng=rng, alpha=alpha, flips=flips)
-    if unknown and not (all_yes_or_no(left) and all_yes_or_no(right)):
+    if unknown and not all_yes_or_no(left, right):
         return _nothing(left, right, alpha, [f"No comparison: {unknown} values are unknown.", *notes])
     if not kept:
         return _nothing(left, right, alpha, ["No comparison: no task has valid trials of both.", *notes])
@@ -206,7 +206,7 @@ def _answer(
     note = "All tasks differ by the same, so their spread says nothing; random signs decide."
     ends: tuple[float | None, float | None] = (None, None)
     method = "none"
-    if all_yes_or_no(pair[0]) and all_yes_or_no(pair[1]):
+    if all_yes_or_no(*pair):
         (rate_a, ends_a), (rate_b, ends_b) = _wilson(pair[0], level), _wilson(pair[1], level)
         ends = newcombe_unpaired(rate_a, ends_a, rate_b, ends_b)
         method = "Newcombe's method 10 from two Wilson intervals, taken as independent"
@@ -226,7 +226,7 @@ def _task_means(values: Values) -> list[float]:
 def _mcnemar(a: Values, b: Values, level: float) -> McNemar | None:
     """The paired table where each system has one yes-or-no trial per task; null otherwise."""
     single = all(len(trials) == 1 for values in (a, b) for trials in values.values())
-    if not single or not (all_yes_or_no(a) and all_yes_or_no(b)):
+    if not single or not all_yes_or_no(a, b):
         return None
     pairs = [(bool(a[task][0]), bool(b[task][0])) for task in a]
     cells = [(True, True), (True, False), (False, True), (False, False)]

@@ -178,7 +178,7 @@ def rate_over_tasks(outcomes: Outcomes, level: float = 0.95) -> Estimate:
     ends = [wilson_effective(rates, counts, level) for rates in ways]
     unknown = count_unknown(judged)
     effective = min(effective_trials(rates, counts) for rates in ways)
-    notes = [f"{effective:.3g} effective trials, since trials of one task are alike."]
+    notes = [f"Worth {effective:.3g} independent trials of the {count_trials(judged)}."]
     if unknown:
         notes.append(bounds_note(fmean(ways[0]), fmean(ways[-1]), unknown))
     return Estimate(

@@ -60,9 +60,10 @@ def all_known(values: Values, where: str) -> dict[str, list[float]]:
     return found
 
 
-def all_yes_or_no(values: Values) -> bool:
-    """Whether every known value is a bool, so that a null can be bounded by no and yes."""
-    return all(value is None or isinstance(value, bool) for trials in values.values() for value in trials)
+def all_yes_or_no(*systems: Values) -> bool:
+    """Whether there are known values and all are bools, so that a null can be bounded by no and yes."""
+    known = [v for values in systems for trials in values.values() for v in trials if v is not None]
+    return bool(known) and all(isinstance(value, bool) for value in known)
 
 
 def completed(values: Values, as_what: bool) -> dict[str, list[bool]]:

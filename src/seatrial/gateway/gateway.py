@@ -3,8 +3,8 @@
 import posixpath
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,6 +31,7 @@ from seatrial.journal.events import (
 )
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
+from seatrial.records.verdicts import Verdict
 
 # Deltas above this many entries go to an object: a journal line stays small enough to read.
 LARGE_DELTA = 256
@@ -38,7 +39,15 @@ LARGE_DELTA = 256
 SHOWN_NAME = 80
 
 KillPoint = Callable[[str, int], None]
-Judgement = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict taken online, with the digest of what it rests on."""
+
+    subgoal: str
+    verdict: Verdict
+    reads: str
 
 
 class Observation(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -57,13 +66,24 @@ class Offer:
     Attributes:
         tools: by name.
         kill_point: called with a name and the step at ``before_effect`` and ``after_effect_before_ack``.
-        judge: judges the state for early stopping: (subgoal, verdict, reads digest) each, and whether that
-            is a strict success; null when nothing is judged online.
+        judge: judges the state for early stopping, and says whether it is a strict success; null when
+            nothing is judged online.
     """
 
     tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
     kill_point: KillPoint = lambda name, step: None
     judge: Callable[[State], tuple[list[Judgement], bool]] | None = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is kept of an answer under its key: the text lies in the object store."""
+
+    asked: str
+    step: int
+    shown: str
+    outcome: Outcome
+    exit_code: int | None
 
 
 @dataclass
@@ -105,8 +125,9 @@ class Gateway:
         self._sandbox, self._journal, self._objects = sandbox, journal, objects
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
-        # By key: the digest of what was asked, and the answer.
-        self._answers: dict[str, tuple[str, Observation]] = {}
+        self._answers: dict[str, _Answer] = {}
+        self._judged: dict[str, Judgement] = {}
+        self._judged_state = ""
         self.step = 0
         self.stop_reason: StopReason | None = None
         self.summary = ""
@@ -123,7 +144,8 @@ class Gateway:
         Args:
             tool: name of a gateway tool.
             arguments: as the agent gave them.
-            key: idempotency key; the same request under it again returns the first answer and does nothing.
+            key: idempotency key; the same request under it again takes a step, gives the first answer and
+                does nothing.
 
         Raises:
             EnvironmentFault: the world broke; the request stays in the journal, unfinished: unknown.
@@ -134,40 +156,51 @@ class Gateway:
             if self.stop_reason is not None:
                 return Observation(text="The work has ended.", outcome="denied", done=True)
             tool, (arguments, problem) = readable(tool), plain(arguments)
-            asked = digest_value([tool, arguments])
             key = None if key is None else readable(key)
-            if key is not None and key in self._answers:
-                before, answer = self._answers[key]
-                if before == asked:
-                    return answer
-                problem = f"the key {key[:SHOWN_NAME]!r} was given to another request before"
-                key = None
             self._settle_background()
             self.step += 1
             self._meter.actions += 1
-            key = key or f"step-{self.step}"
             begun = time.monotonic_ns()
             self._journal.append(
                 ActionRequested(
-                    actor="agent", step=self.step, tool=tool, arguments=arguments, key=key, pre=self._post
+                    actor="agent",
+                    step=self.step,
+                    tool=tool,
+                    arguments=arguments,
+                    key=key or "",
+                    pre=self._post,
                 )
             )
-            window = self._decide_and_execute(tool, arguments, problem)
-            observation = self._record(window, key, thought, begun)
-            self._answers.setdefault(key, (asked, observation))
-            return observation
+            window = self._answered(tool, arguments, key) or self._decide_and_execute(
+                tool, arguments, problem
+            )
+            return self._record(window, key, digest_value([tool, arguments]), thought, begun)
         finally:
             self._meter.agent_thinks()
 
     # -- before ---------------------------------------------------------------------------------------
+    def _answered(self, tool: str, arguments: dict[str, Any], key: str | None) -> _Window | None:
+        """The first answer to a repeated key; null for a new one."""
+        answer = self._answers.get(key) if key is not None else None
+        if answer is None or key is None:
+            return None
+        if answer.asked != digest_value([tool, arguments]):
+            problem = f"the key {key[:SHOWN_NAME]!r} was given to another request before"
+            return _Window("failed", problem, notes={"malformed": True})
+        text = self._objects.get(answer.shown).decode("utf-8", "surrogatepass")
+        return _Window(answer.outcome, text, answer.exit_code, notes={"repeats": answer.step})
+
     def _settle_background(self) -> None:
         """Write down what happened between actions, and whether it broke a constraint."""
         if not self._sandbox.alive:
             return
         delta = self._sandbox.settle()
         findings = self._policy.effects(delta)
-        self._violations(findings, "background")
+        prevented = _prevented(findings)
+        self._violations([f for f in findings if f not in prevented], "background")
         windows = _unwatched(findings)
+        if prevented:
+            delta, _ = self._put_back(delta, prevented)
         if delta.fingerprint != self._post or delta.changes or windows:
             entries, name = self._fit(delta.changes)
             self._journal.append(
@@ -188,15 +221,15 @@ class Gateway:
             return _Window("failed", problem, notes={"malformed": True})
         if wrong := unreadable or known.problem_with(arguments):
             return _Window("failed", wrong, notes={"malformed": True})
-        forbidden = self._policy.call(tool, arguments)
-        if forbidden is not None and forbidden.constraint.mode == "prevent":
-            return self._deny(forbidden.constraint.id, "this call is not allowed")
+        forbidden = self._policy.calls(tool, arguments)
+        for finding in forbidden:
+            if finding.constraint.mode == "prevent":
+                return self._deny(finding.constraint.id, "this call is not allowed")
         if tool in ("write_file", "edit_file"):
             prevented = self._policy.would_write(state_path(arguments["path"]))
             if prevented is not None:
                 return self._deny(prevented.id, f"{arguments['path']} may not be written")
-        if forbidden is not None:
-            self._violations([forbidden], "agent", arguments)
+        self._violations(forbidden, "agent")
         self._journal.append(ActionDecided(step=self.step, decision="allow"))
         if known.ends or tool in ("report_belief", "ask_human"):
             return self._speak(tool, arguments)
@@ -251,7 +284,9 @@ class Gateway:
         notes: dict[str, Any] = {}
         if result.timed_out:
             outcome = "partial"
-            text += f"\n[stopped after {seconds:g} seconds]"
+            # What is left of the whole budget is not the agent's to know.
+            after = f" after {seconds:g} seconds" if seconds == self._sandbox.ground.limits.seconds else ""
+            text += f"\n[stopped{after}]"
             notes["timed_out"] = True
         if result.out_of_memory:
             text += "\n[a process was stopped for using too much memory]"
@@ -266,35 +301,41 @@ class Gateway:
         if delta is None:
             return
         findings = self._policy.effects(delta)
-        prevented = [f for f in findings if f.constraint.mode == "prevent" and f.what != "read"]
+        prevented = _prevented(findings)
         self._violations([f for f in findings if f not in prevented], "agent")
         window.windows = _unwatched(findings)
         if prevented:
-            self._put_back(window, delta, prevented)
+            begun = time.monotonic_ns()
+            window.delta, window.undone = self._put_back(delta, prevented)
+            paths = sorted({f.path for f in prevented if f.path})
+            window.outcome = "denied"
+            window.text += f"\n[not allowed, put back: {', '.join(paths)}]"
+            window.recovery_us = (time.monotonic_ns() - begun) // 1000
 
-    def _put_back(self, window: _Window, delta: Delta, prevented: list[Finding]) -> None:
-        """The write ran; restore what it did to protected paths and say so."""
-        begun = time.monotonic_ns()
+    def _put_back(self, delta: Delta, prevented: list[Finding]) -> tuple[Delta, int]:
+        """The write ran; restore what it did to protected paths. Returns the net window and how many."""
         paths = {f.path for f in prevented}
         changed = [e for e in delta.changes if e.path in paths]
         constraint = prevented[0].constraint.id
         self._journal.append(
             ActionDecided(step=self.step, decision="deny", constraint=constraint, reason="effect put back")
         )
-        if changed:
-            window.undone = self._sandbox.undo(changed, delta.before)
-            window.delta = _net(delta, self._sandbox.settle())
-        window.outcome = "denied"
-        window.text += f"\n[not allowed, put back: {', '.join(sorted(p for p in paths if p))}]"
-        window.recovery_us = (time.monotonic_ns() - begun) // 1000
+        if not changed:
+            return delta, 0
+        undone = self._sandbox.undo(changed, delta.before)
+        return _net(delta, self._sandbox.settle()), undone
 
     # -- after ----------------------------------------------------------------------------------------
-    def _record(self, window: _Window, key: str, thought: int, begun: int) -> Observation:
+    def _record(self, window: _Window, key: str | None, asked: str, thought: int, begun: int) -> Observation:
         changes = window.delta.changes if window.delta else []
         post = window.delta.fingerprint if window.delta else self._post
         entries, name = self._fit(changes)
         text = window.text
-        shown = self._objects.put(text.encode("utf-8", "surrogatepass"))
+        data = text.encode("utf-8", "surrogatepass")
+        shown = self._objects.put(data)
+        if key is not None:
+            answer = _Answer(asked, self.step, shown, window.outcome, window.exit_code)
+            self._answers.setdefault(key, answer)
         tool_us = window.result.tool_us if window.result else 0
         spent = (time.monotonic_ns() - begun) // 1000
         self._journal.append(
@@ -308,7 +349,7 @@ class Gateway:
                 changes_object=name,
                 reads=window.delta.reads() if window.delta else [],
                 observation=shown,
-                shown_bytes=len(text),
+                shown_bytes=len(data),
                 cost=Cost(
                     model_us=thought,
                     queue_us=0,
@@ -319,8 +360,9 @@ class Gateway:
                     cpu_us=window.result.cpu_us if window.result else None,
                     units=max(1, sum(1 for e in changes if e.kind != "dir")),
                     undone_writes=window.undone,
+                    repeated_requests=1 if "repeats" in window.notes else 0,
                 ),
-                key=key,
+                key=key or "",
                 windows=window.windows,
                 notes=window.notes,
             )
@@ -338,18 +380,17 @@ class Gateway:
         if over := self._meter.exhausted():
             resource, self.stop_reason, limit, used = over
             self._journal.append(BudgetExhausted(resource=resource, limit=limit, used=used))
-        elif self._offer.judge is not None:
-            verdicts, success = self._offer.judge(self._sandbox.tracker.state())
-            for subgoal, verdict, reads in verdicts:
-                self._journal.append(
-                    SubgoalJudged(step=self.step, subgoal=subgoal, verdict=verdict, reads=reads)  # type: ignore[arg-type]
-                )
+        elif self._offer.judge is not None and self._post != self._judged_state:
+            self._judged_state = self._post
+            judgements, success = self._offer.judge(self._sandbox.tracker.state())
+            for judgement in judgements:
+                if self._judged.get(judgement.subgoal) != judgement:
+                    self._judged[judgement.subgoal] = judgement
+                    self._journal.append(SubgoalJudged(step=self.step, **asdict(judgement)))
             if success:
                 self.stop_reason = "first_success"
 
-    def _violations(
-        self, findings: list[Finding], actor: str, arguments: dict[str, Any] | None = None
-    ) -> None:
+    def _violations(self, findings: list[Finding], actor: Literal["agent", "background"]) -> None:
         """Write one event for each constraint that was certainly broken in this window."""
         seen: set[str] = set()
         for finding in findings:
@@ -361,7 +402,7 @@ class Gateway:
             evidence = {"what": finding.what, "paths": paths[:20], "by": actor}
             self._journal.append(
                 ConstraintViolated(
-                    actor="background" if actor == "background" else "agent",
+                    actor=actor,
                     step=self.step,
                     constraint=constraint.id,
                     hard=constraint.kind == "hard",
@@ -405,6 +446,11 @@ def _net(first: Delta, second: Delta) -> Delta:
 
 def _same(before: Entry | None, after: Entry) -> bool:
     return after.kind == "absent" if before is None else before.identity() == after.identity()
+
+
+def _prevented(findings: list[Finding]) -> list[Finding]:
+    """Effects that must be put back: certain ones only, since a doubt says nothing of what was done."""
+    return [f for f in findings if f.constraint.mode == "prevent" and f.certain and f.what != "read"]
 
 
 def _unwatched(findings: list[Finding]) -> list[str]:

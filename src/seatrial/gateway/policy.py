@@ -31,14 +31,13 @@ class Policy:
         self._guard = Guard(rules, sandbox) if rules else None
         self._calls = {c.id: [_CallPattern(call) for call in c.forbid.call] for c in task.constraint}
 
-    def call(self, tool: str, arguments: dict[str, Any]) -> Finding | None:
-        """The first constraint that forbids this call, hard ones first."""
-        found = None
-        for constraint in self._constraints.values():
-            worse = found is None or (constraint.kind == "hard" and found.constraint.kind == "soft")
-            if worse and any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id]):
-                found = Finding(constraint, True, what=f"call {tool}")
-        return found
+    def calls(self, tool: str, arguments: dict[str, Any]) -> list[Finding]:
+        """Every constraint that forbids this call."""
+        return [
+            Finding(constraint, True, what=f"call {tool}")
+            for constraint in self._constraints.values()
+            if any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id])
+        ]
 
     def effects(self, delta: Delta) -> list[Finding]:
         """What a window did to constrained paths, one finding a constraint and path."""

@@ -11,9 +11,11 @@ import msgspec
 from seatrial.errors import JournalError, UsageError
 from seatrial.journal.run import write_json, write_whole
 from seatrial.records.table import refuse_duplicates
+from seatrial.report.comparisons import compare_systems, flat_comparison
 from seatrial.report.evidence import AttemptEvidence, RunEvidence, read_run
 from seatrial.report.figures import progress_svg
 from seatrial.report.findings import conclusions, limits
+from seatrial.report.intervals import Intervals, rate_table
 from seatrial.report.page import PageContent, render
 from seatrial.report.protocol import protocol
 from seatrial.report.tables import cells, flat, main_table
@@ -38,12 +40,15 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
     attempts = whole.attempts
     groups = cells([a.record for a in whole.counted], [a.record for a in attempts])
     rows = main_table(groups)
+    comparisons = compare_systems(groups, whole.manifest.experiment)
     figures = {(a.planned.trial, a.record.attempt): progress_svg(a) for a in attempts}
     content = PageContent(
         protocol=protocol(whole),
         groups=groups,
         rows=rows,
-        conclusions=conclusions(rows),
+        comparisons=comparisons,
+        intervals=rate_table(groups, whole.manifest.experiment.get("seed") or 0),
+        conclusions=conclusions(rows, comparisons),
         limits=limits(whole, rows),
         runs=evidence,
         figures=figures,
@@ -96,7 +101,8 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
         {
             "experiment": content.protocol,
             "main_table": content.rows,
-            "comparisons": [],
+            "comparisons": content.comparisons,
+            "intervals": content.intervals,
             "conclusions": content.conclusions,
             "limits": content.limits,
             "trials": [
@@ -120,6 +126,8 @@ def write_files(
     trials = [{k: listed(v) for k, v in trial.items() if k != "progress"} for trial in data["trials"]]
     write_csv(out / "tables" / "main.csv", [flat(row) for row in content.rows])
     write_csv(out / "tables" / "trials.csv", trials)
+    write_csv(out / "tables" / "comparisons.csv", [flat_comparison(row) for row in content.comparisons])
+    write_csv(out / "tables" / "intervals.csv", interval_rows(content.intervals))
     write_csv(
         out / "tables" / "progress.csv", progress_rows(attempts), ["trial", "attempt", "step", "progress"]
     )
@@ -155,6 +163,16 @@ def verdict_rows(attempts: Iterable[AttemptEvidence]) -> list[dict[str, Any]]:
         for name, runs in a.verdicts.final.items()
         for run, verdict in enumerate(runs, start=1)
     ]
+
+
+def interval_rows(intervals: Iterable[Intervals]) -> list[dict[str, Any]]:
+    """Every interval of every rate."""
+    rows = []
+    for line in intervals:
+        plain = msgspec.to_builtins(line)
+        named = {name: value for name, value in plain.items() if name != "estimates"}
+        rows += [{**named, **e, "notes": " ".join(e["notes"])} for e in plain["estimates"]]
+    return rows
 
 
 def listed(value: object) -> object:

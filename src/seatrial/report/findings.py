@@ -4,19 +4,58 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from seatrial.estimate.estimate import Estimate
+from seatrial.report.comparisons import UNDECIDED, Comparison
 from seatrial.report.evidence import AttemptEvidence, RunEvidence
 from seatrial.report.tables import WHOLE, Row
-from seatrial.report.wording import counted
+from seatrial.report.wording import counted, difference
 
 
-def conclusions(rows: Iterable[Row]) -> list[str]:
+def conclusions(rows: Iterable[Row], comparisons: Sequence[Comparison] = ()) -> list[str]:
     """One sentence per system and arm, then which of them may be told apart."""
     table = {(r.system, r.arm, r.measure): r for r in rows if r.stratum == WHOLE}
     safe = [row for row in table.values() if row.measure == "safe_success"]
     sentences = [outcome_sentence(table[(r.system, r.arm, "strict_success")], r) for r in safe]
     for arm in dict.fromkeys(row.arm for row in safe):
-        sentences += pair_sentences([row for row in safe if row.arm == arm], arm)
+        here = [row for row in safe if row.arm == arm]
+        compared = [comparison for comparison in comparisons if comparison.arm == arm]
+        if max(row.estimate.n_tasks for row in here) <= 1:
+            sentences += pair_sentences(here, arm)
+        elif compared:
+            sentences += [comparison_sentence(comparison, comparisons) for comparison in compared]
+        elif len(here) > 1:
+            sentences.append(
+                f"Not compared ({arm}): the experiment declares no comparison, and among "
+                f"{len(here)} systems chance alone would find one. Declare primary.compare."
+            )
     return sentences
+
+
+def comparison_sentence(comparison: Comparison, among: Sequence[Comparison]) -> str:
+    """What one paired comparison allows to be said, with what it rests on.
+
+    Args:
+        comparison: to be worded.
+        among: all comparisons of the report, which share the adjustment.
+    """
+    role = "Primary" if comparison.role == "primary" else "Exploratory, not preregistered"
+    a, b, estimate = comparison.a, comparison.b, comparison.estimate
+    ends = (a, b) if comparison.verdict != "B higher" else (b, a)
+    said = f"{ends[0]} is higher than {ends[1]}" if comparison.verdict != UNDECIDED else ""
+    said = said or f"{a} and {b} cannot be told apart yet"
+    sentence = f"{role}, {comparison.measure.replace('_', ' ')} ({comparison.arm}): {said}. "
+    if comparison.p is None or comparison.p_adjusted is None:
+        return sentence + " ".join(estimate.notes)
+    # That all tasks are of one family stands among the limits already.
+    notes = "".join(
+        f" {note}" for note in estimate.notes if not note.startswith("All tasks are of one family")
+    )
+    beside = sum(other.role == comparison.role and other.p is not None for other in among)
+    more = f", {comparison.p_adjusted:.2g} adjusted for {beside} such comparisons" if beside > 1 else ""
+    return sentence + (
+        f"{a} minus {b}: {difference(estimate)}, mean over {counted(estimate.n_tasks, 'task')}; "
+        f"p = {comparison.p:.2g}{more} ({comparison.test}); {a} is higher on {comparison.wins}, lower on "
+        f"{comparison.losses} and the same on {comparison.ties}.{notes}"
+    )
 
 
 def outcome_sentence(strict: Row, safe: Row) -> str:
@@ -44,8 +83,10 @@ def pair_sentences(rows: Sequence[Row], arm: str) -> list[str]:
         else:
             alike.append(f"{first.system} and {second.system}")
     if alike:
-        overlap = all(row.estimate.low is not None for row in rows)
-        reason = "their 95 % intervals overlap" if overlap else "this release gives no interval over tasks"
+        judged = all(row.estimate.low is not None for row in rows)
+        reason = (
+            "their 95 % intervals overlap" if judged else "one has no valid trial or their intervals overlap"
+        )
         sentences.append(
             f"Cannot be told apart yet on safe success ({arm}), since {reason}: {'; '.join(alike)}."
         )
@@ -83,8 +124,8 @@ def sampling_limits(evidence: RunEvidence) -> list[str]:
         )
     else:
         found.append(
-            f"The {len(evidence.tasks)} tasks are the sampling unit. This release gives no interval over "
-            "tasks, so differences between systems in the table are descriptive."
+            f"The {len(evidence.tasks)} tasks are the sampling unit: intervals speak of other tasks drawn as "
+            "these were. Overlap of two systems' intervals decides nothing; paired comparisons do."
         )
     families = {task.family for task in evidence.tasks.values()}
     if len(evidence.tasks) > 1 and len(families) == 1:

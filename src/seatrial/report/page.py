@@ -7,7 +7,9 @@ from importlib.resources import files
 import msgspec
 
 from seatrial.report import wording
+from seatrial.report.comparisons import Comparison
 from seatrial.report.evidence import AttemptEvidence, RunEvidence
+from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
 from seatrial.report.tables import WHOLE, Cell, Row
 
@@ -31,6 +33,8 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     groups: list[Cell]
     rows: list[Row]
+    comparisons: list[Comparison]
+    intervals: list[Intervals]
     conclusions: list[str]
     limits: list[str]
     runs: list[RunEvidence]

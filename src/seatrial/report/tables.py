@@ -1,5 +1,6 @@
 """The main table: each measure by system, arm and stratum, with its interval and its denominators (G1)."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -145,7 +146,9 @@ def main_table(groups: Iterable[Cell]) -> list[Row]:
             rows.append(make_row(cell, measure, estimate, outcomes))
         for measure, (quantity, unit) in QUANTITIES.items():
             values = [quantity(record) for record in cell.valid]
-            rows.append(make_row(cell, measure, mean_over_tasks(by_task(cell, values), unit), values))
+            limits = (0.0, 1.0 if unit == "progress" else math.inf)
+            estimate = mean_over_tasks(by_task(cell, values), unit, limits=limits)
+            rows.append(make_row(cell, measure, estimate, values))
     return rows
 
 

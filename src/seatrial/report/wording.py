@@ -69,6 +69,21 @@ def interval(estimate: Estimate) -> str:
     return f"{rate} [{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %]"
 
 
+def difference(estimate: Estimate) -> str:
+    """A difference with its sign and interval."""
+    value = UNKNOWN if estimate.value is None else f"{estimate.value:+.3g}"
+    if estimate.low is None or estimate.high is None:
+        return f"{value}, no interval"
+    return f"{value} [{estimate.low:+.3g} to {estimate.high:+.3g}]"
+
+
+def spread(estimate: Estimate) -> str:
+    """The interval of a mean, or nothing."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{number(estimate.low)} to {number(estimate.high)}]"
+
+
 def mean(row: Row) -> str:
     """A mean, or that it is unknown."""
     if row.denominators.valid == 0:

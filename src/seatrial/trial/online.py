@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from seatrial.environment.host import Host
+from seatrial.gateway.gateway import Judgement
 from seatrial.journal.entries import State
 from seatrial.journal.run import RunFolder, TaskFrozen
 from seatrial.spec.credit import credited
 from seatrial.verify.engine import Judge
-
-Judgement = tuple[str, str, str]
 
 
 @contextmanager
@@ -25,6 +24,6 @@ def online_judge(
             rows = [judge.judge(state, subgoal.id) for subgoal in subgoals]
             passed = credited(spec, {row.subgoal for row in rows if row.verdict == "pass"}, 1)
             success = all(s.id in passed for s in subgoals if s.required)
-            return [(row.subgoal, row.verdict, row.reads) for row in rows], success
+            return [Judgement(row.subgoal, row.verdict, row.reads) for row in rows], success
 
         yield verdicts

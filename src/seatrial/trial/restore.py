@@ -3,10 +3,11 @@
 from seatrial.environment.host import Host
 from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.errors import JournalError
+from seatrial.gateway.policy import masked_paths
 from seatrial.journal.entries import Entry, State
 from seatrial.journal.reader import read_journal, state_at
 from seatrial.journal.run import RunFolder
-from seatrial.trial.ground import prepare_ground
+from seatrial.trial.ground import frozen_task, prepare_ground
 
 
 def difference(base: State, state: State) -> State:
@@ -33,4 +34,6 @@ def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) ->
         raise JournalError(
             f"{journal.path}: the task's base is not the one this trial ran on. Build it anew."
         )
-    return BubblewrapSandbox(ground, difference(ground.base.state, state_at(journal, run.objects, step)))
+    delta = difference(ground.base.state, state_at(journal, run.objects, step))
+    masked = masked_paths(frozen_task(run.manifest().task(journal.started.task)), ground.base.state)
+    return BubblewrapSandbox(ground, delta, masked)
