@@ -10,7 +10,9 @@ import msgspec
 
 from seatrial.environment.base import index_base, lay_out
 from seatrial.environment.host import Host
-from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
+from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.world import World as AnyWorld
+from seatrial.environment.world import open_world
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
@@ -58,7 +60,7 @@ class World:
     """A gateway with what stands behind it."""
 
     gateway: Gateway
-    sandbox: BubblewrapSandbox
+    sandbox: AnyWorld
     objects: ObjectStore
     path: Path
     meter: Meter
@@ -80,7 +82,7 @@ class World:
 def world(folder: Path, host: Host, task: Task, offer: Offer | None = None, **limits: Any) -> Iterator[World]:
     """A live world on ``FILES`` behind a gateway."""
     ground = make_ground(folder, host, **limits)
-    sandbox = BubblewrapSandbox(ground, masked=masked_paths(task, ground.base.state))
+    sandbox = open_world(ground, masked=masked_paths(task, ground.base.state))
     meter = Meter(task.budget)
     path = folder / "journal.jsonl"
     journal = JournalWriter(path, lambda: meter.clock_us)

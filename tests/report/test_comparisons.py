@@ -157,5 +157,5 @@ def test_what_weakens_a_comparison_is_said_beside_it():
         r.terminal_class = "infrastructure"
     _, sentences = compared(trials("careful", 9) + lost, primary=PRIMARY)
     assert any(
-        s.startswith("Primary") and "repair/0 is left out: no valid trial of B." in s for s in sentences
+        s.startswith("Primary") and "repair/0 is left out: no valid trial of hasty." in s for s in sentences
     )

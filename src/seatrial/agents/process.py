@@ -81,7 +81,9 @@ class AgentProcess:
             mounts.append(Mount(f"{self._stage}/code", CODE))
         self._group = _group(host, name)
         box = Box(
-            command=_bounded([host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH], self._group),
+            command=_bounded(
+                [host.interpreter.program, "-I", "-S", "-B", RUNTIME_PATH, SOCKET, CODE], self._group, host
+            ),
             uid=host.uid("agent"),
             join=self._group.folders,
             mounts=mounts,
@@ -222,12 +224,15 @@ def _group(host: Host, name: str) -> ControlGroup:
     return make_group(f"{os.path.basename(host.stage)}-{name}", MEMORY_MB, PROCESSES)
 
 
-def _bounded(command: list[str], group: ControlGroup) -> list[str]:
-    """The command with rlimits where control groups do not bound it."""
+def _bounded(command: list[str], group: ControlGroup, host: Host) -> list[str]:
+    """The command with rlimits where control groups do not bound it.
+
+    Without a user namespace the kernel counts all processes of the user, so there is no limit on them.
+    """
     limits = ["ulimit -c 0"]
     if group.memory is None:
         limits.append(f"ulimit -v {MEMORY_MB << 10}")
-    if group.pids is None:
+    if group.pids is None and host.mode != "unsafe":
         limits.append(f"ulimit -u {PROCESSES}")
     return ["/bin/bash", "--noprofile", "--norc", "-c", f'{"; ".join(limits)}; exec "$@"', "sh", *command]
 

@@ -79,21 +79,22 @@ class ScriptedAgent:
         return self._last
 
 
-def load_agent(hello: dict[str, Any]) -> Any:
-    """The agent this process is to be."""
+def load_agent(hello: dict[str, Any], code: str) -> Any:
+    """The agent this process is to be; ``code`` is the folder its module lies in."""
     if hello["code"] is None:
         return ScriptedAgent(hello["config"], hello["seed"])
-    sys.path.insert(0, CODE)
+    sys.path.insert(0, code)
     module, _, name = hello["code"].partition(":")
     return getattr(importlib.import_module(module), name)(hello["config"], hello["seed"])
 
 
 def main() -> None:
     """Ask for actions until the other side says that the work has ended."""
-    connection = Connection(SOCKET)
+    socket_path, code = sys.argv[1:3]
+    connection = Connection(socket_path)
     hello = connection.call("hello")
     try:
-        agent = load_agent(hello)
+        agent = load_agent(hello, code)
         connection.call("ready")
         observation = hello["observation"]
         while not observation.get("done"):

@@ -6,6 +6,7 @@ import msgspec
 import typer
 
 from seatrial.environment.doctor import examine
+from seatrial.environment.host import UNSAFE_WAY
 
 
 def doctor(json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False) -> None:
@@ -15,6 +16,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print the checks a
     works; the others say what a report from this host will have to call unknown.
     """
     checks = examine()
+    able = all(check.ok for check in checks if check.needed)
     if json:
         typer.echo(msgspec.json.encode(checks).decode())
     else:
@@ -23,5 +25,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print the checks a
             typer.echo(f"{mark}  {check.name}: {check.detail}")
             if not check.ok and check.remedy:
                 typer.echo(f"      {check.remedy}")
-    if any(check.needed and not check.ok for check in checks):
+        if not able:
+            typer.echo(f"This host cannot sandbox. {UNSAFE_WAY}")
+    if not able:
         raise typer.Exit(1)

@@ -19,6 +19,11 @@ from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialDone
 
 INTERRUPTED_STATUS = 130
+UNSAFE_LINE = (
+    "seatrial: WARNING: no sandbox: agents and the commands and code of theirs run as you. Your files, "
+    "processes, network and credentials are not protected from them, nor are verdicts, journals and other "
+    "trials; constraints on files cannot be watched. Every record is marked."
+)
 
 
 def run(
@@ -28,6 +33,14 @@ def run(
         typer.Option("-o", "--out", help="Run folder; an unfinished one is resumed. [default: runs/NAME]"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    unsafe: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-no-sandbox",
+            help="For hosts that cannot sandbox: run agents as ordinary processes of yours. Protects "
+            "nothing; every record is marked.",
+        ),
+    ] = False,
 ) -> None:
     """Run every trial of an experiment, judge it at every step and measure it.
 
@@ -35,7 +48,9 @@ def run(
     given to `seatrial show`, `seatrial report` and `seatrial verify` at any time.
     """
     loaded = load_experiment(experiment)
-    folder = open_run(loaded, out or Path("runs") / loaded.spec.name)
+    folder = open_run(loaded, out or Path("runs") / loaded.spec.name, unsafe)
+    if unsafe:
+        typer.echo(UNSAFE_LINE, err=True)
     with lock_run(folder):
         manifest = folder.manifest()
         dead = close_dead_attempts(folder, manifest)

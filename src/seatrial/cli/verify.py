@@ -44,6 +44,13 @@ def verify(
         bool,
         typer.Option("--check", help="Judge again on whole states; exit code 1 if a verdict differs."),
     ] = False,
+    unsafe: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-no-sandbox",
+            help="Judge without a sandbox, only for a run made so. Protects nothing from agent-made code.",
+        ),
+    ] = False,
 ) -> None:
     """Judge every ended attempt of a run from its journal and objects; writes RUN/verdicts.
 
@@ -53,7 +60,9 @@ def verify(
     """
     folder = RunFolder.open(run)
     wish = Wish(every_step, verifiers, check)
-    host = prepare_host()
+    if unsafe and not folder.manifest().unsafe:
+        raise UsageError(f"{run}: its trials ran in a sandbox. Judge it without --unsafe-no-sandbox.")
+    host = prepare_host(unsafe=unsafe)
     try:
         with scratch_folder() as scratch:
             reports = list(_judge_run(host, scratch, folder, wish))

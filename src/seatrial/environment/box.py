@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from seatrial.environment import rootfs
 from seatrial.environment.host import Host
+from seatrial.environment.unsafe_box import PlainProcess, start_plain
 from seatrial.errors import EnvironmentFault
 
 _PASSWD = "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/home/agent:/bin/bash\n"
@@ -64,7 +65,8 @@ class Box:
 def start(
     box: Box, host: Host, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start the process; it dies with the thread that called this.
+    """Start the process; it dies with the thread that called this. Where the host has no sandbox it is a
+    plain process that does neither: see ``unsafe_box``.
 
     Args:
         box: what to run and what it sees.
@@ -74,6 +76,8 @@ def start(
     Raises:
         EnvironmentFault: the process cannot be started at all.
     """
+    if host.mode == "unsafe":
+        return start_plain(box, host, stdin, stdout, stderr)
     hidden = {path: b"" for path, is_folder in box.masks.items() if not is_folder}
     with _sealed({**box.files, **hidden}) as sealed:
         listing = _spool(_arguments(box, host, sealed.numbers))
@@ -97,6 +101,9 @@ def start(
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Kill a box and everything in it, and wait until nothing of it is left."""
+    if isinstance(process, PlainProcess):
+        process.end()
+        return
     first = [descriptor for pid in _children(process.pid) if (descriptor := _pidfd(pid)) is not None]
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -110,6 +117,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         poll.register(descriptor, select.POLLIN)
         poll.poll(_END_SECONDS * 1000)
         os.close(descriptor)
+
+
+def end_leftovers(process: subprocess.Popen[bytes]) -> None:
+    """After the first process of a box has ended: end all others where no PID namespace did."""
+    if isinstance(process, PlainProcess):
+        process.end()
 
 
 def _children(pid: int) -> list[int]:

@@ -15,7 +15,7 @@ import msgspec
 from seatrial.environment import syscalls
 from seatrial.environment.base import index_base, lay_out
 from seatrial.environment.cgroups import make_group
-from seatrial.environment.host import bwrap_version, prepare_host, release_host
+from seatrial.environment.host import bwrap_version, enter_host, release_host
 from seatrial.environment.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
 from seatrial.environment.overlay import Overlay
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
@@ -162,7 +162,7 @@ def _namespace_remedy() -> str:
 @contextlib.contextmanager
 def _ground(place: Path):  # type: ignore[no-untyped-def]
     """A small ground in a folder of its own, gone afterwards."""
-    host = prepare_host(slot=999)
+    host = enter_host(slot=999)
     folder = Path(tempfile.mkdtemp(prefix="seatrial-doctor-", dir=place))
     try:
         base = folder / "bases" / "probe"

@@ -7,8 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.environment.sandbox import BubblewrapSandbox, Delta
+from seatrial.environment.sandbox import Delta
 from seatrial.environment.watch import CREATED, READ, REMOVED, WRITES
+from seatrial.environment.world import World
 from seatrial.journal.entries import Entry, path_bytes, path_text
 
 
@@ -57,7 +58,7 @@ class Guard:
     that it was linked, not whether it was used, so such a sighting is not certain.
     """
 
-    def __init__(self, rules: Sequence[Rule], sandbox: BubblewrapSandbox) -> None:
+    def __init__(self, rules: Sequence[Rule], sandbox: World) -> None:
         self._rules, self._sandbox = list(rules), sandbox
         self._known: dict[str, tuple[int, int]] = {}
         self._learn(sandbox.tracker.state())

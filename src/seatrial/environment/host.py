@@ -8,18 +8,29 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seatrial.environment import syscalls
 from seatrial.environment.cgroups import remove_groups
+from seatrial.environment.marked import Family
 from seatrial.environment.namespaces import FIRST_UID, Mode, enter_private_namespaces
-from seatrial.environment.rootfs import Interpreter, find_interpreter, mount_interpreter
+from seatrial.environment.rootfs import (
+    Interpreter,
+    find_interpreter,
+    mount_interpreter,
+    own_interpreter,
+)
 from seatrial.errors import EnvironmentFault
 
 # Each slot takes a block of this many uids.
 _UIDS_PER_SLOT = 8
-_STAGES, _STAGE = "/tmp", "seatrial-stage-"
+_STAGES, _STAGE, _UNSAFE_STAGE = "/tmp", "seatrial-stage-", "seatrial-unsafe-"
 _DISABLE_USERNS_SINCE = (0, 8, 0)
+UNSAFE_WAY = (
+    "`seatrial run --unsafe-no-sandbox` runs trials all the same, with no protection at all, and marks "
+    "every record."
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,7 @@ class Host:
     """A host made ready: this process is in a private mount namespace and ``stage`` is mounted there.
 
     Attributes:
-        mode: ``root`` or ``rootless``.
+        mode: ``root``, ``rootless``, or ``unsafe``: nothing entered, nothing mounted, no sandbox.
         stage: neutral folder, reachable by any uid, on which worlds and views are mounted.
         slot: which block of uids is ours; worlds of different slots share no uid.
     """
@@ -41,7 +52,12 @@ class Host:
     slot: int = 0
 
     def uid(self, role: str) -> int:
-        """The host uid of a role of this slot (root mode); without root every role is the user."""
+        """The host uid of a role of this slot (root mode); without root every role is the user.
+
+        Without a sandbox only the world's is told, to know its files by; -1 leaves an owner as it is.
+        """
+        if self.mode == "unsafe":
+            return os.getuid() if role == "world" else -1
         if self.mode == "rootless":
             return 0
         return FIRST_UID + self.slot * _UIDS_PER_SLOT + ("world", "agent", "verifier", "probe").index(role)
@@ -68,8 +84,28 @@ def find_program(name: str, remedy: str) -> str:
     return path
 
 
-def prepare_host(slot: int = 0) -> Host:
-    """Enter private namespaces and mount the stage. Call once per process, before any thread starts.
+def prepare_host(slot: int = 0, unsafe: bool = False) -> Host:
+    """Make the host ready. Call once per process, before any thread starts.
+
+    Args:
+        slot: which block of uids to use.
+        unsafe: do without a sandbox; nothing about this process is changed then.
+
+    Raises:
+        EnvironmentFault: this host cannot sandbox; the message holds the remedy.
+    """
+    if unsafe:
+        sweep_unsafe()
+        stage = _make_stage(_UNSAFE_STAGE, 0o700)
+        return Host("unsafe", "", "", False, own_interpreter(), stage, slot)
+    try:
+        return enter_host(slot)
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(f"{fault} {UNSAFE_WAY}") from fault
+
+
+def enter_host(slot: int) -> Host:
+    """Enter private namespaces and mount the stage.
 
     Raises:
         EnvironmentFault: this host cannot sandbox; the message holds the remedy.
@@ -80,7 +116,7 @@ def prepare_host(slot: int = 0) -> Host:
     if mode == "root":
         _check_uids(slot)
     _sweep()
-    stage = _make_stage()
+    stage = _make_stage(_STAGE, 0o755)
     try:
         syscalls.mount("stage", stage, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0755")
     except OSError as fault:
@@ -96,6 +132,9 @@ def prepare_host(slot: int = 0) -> Host:
 
 def release_host(host: Host) -> None:
     """Detach the stage and remove its folder; safe to call twice."""
+    if host.mode == "unsafe":
+        shutil.rmtree(host.stage, ignore_errors=True)
+        return
     try:
         syscalls.unmount(host.stage)
         os.rmdir(host.stage)
@@ -103,12 +142,12 @@ def release_host(host: Host) -> None:
         pass
 
 
-def _make_stage() -> str:
+def _make_stage(prefix: str, mode: int) -> str:
     """A new folder, locked for as long as this process lives; another's sweep may take it before that."""
     while True:
-        stage = tempfile.mkdtemp(prefix=_STAGE, dir=_STAGES)
+        stage = tempfile.mkdtemp(prefix=prefix, dir=_STAGES)
         try:
-            os.chmod(stage, 0o755)
+            os.chmod(stage, mode)
             lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if os.path.samestat(os.fstat(lock), os.stat(stage)):
@@ -123,15 +162,36 @@ def _sweep() -> None:
 
     A living harness holds a lock on its folder, whichever namespaces it is in.
     """
-    for stage in glob.glob(f"{_STAGES}/{_STAGE}*"):
+    for stage in _dead_stages(_STAGE):
+        try:
+            remove_groups(os.path.basename(stage))
+            os.rmdir(stage)
+        except OSError:
+            pass
+
+
+def sweep_unsafe() -> None:
+    """End what trials without a sandbox left when their harness was killed, by their marks alone."""
+    for stage in _dead_stages(_UNSAFE_STAGE):
+        try:
+            ours = os.stat(stage).st_uid == os.getuid()
+        except FileNotFoundError:
+            continue
+        if ours:
+            Family(os.path.basename(stage)).kill()
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _dead_stages(prefix: str) -> Iterator[str]:
+    """Stages whose harness is gone; each is locked while it is looked at."""
+    for stage in glob.glob(f"{_STAGES}/{prefix}*"):
         try:
             lock = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_groups(os.path.basename(stage))
-            os.rmdir(stage)
+            yield stage
         except OSError:
             pass
         finally:

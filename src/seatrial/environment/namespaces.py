@@ -6,7 +6,7 @@ from typing import Literal
 from seatrial.environment import syscalls
 from seatrial.errors import EnvironmentFault
 
-Mode = Literal["root", "rootless"]
+Mode = Literal["root", "rootless", "unsafe"]
 # Far above what distributions hand out: the uids that sandboxes of a real root drop to begin here.
 FIRST_UID = 1_610_000_000
 _entered: Mode | None = None

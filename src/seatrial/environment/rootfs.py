@@ -40,6 +40,13 @@ def find_interpreter() -> Interpreter:
     return Interpreter(f"{PYTHON_HOME}/bin/{version}", prefix, f"{PYTHON_HOME}/lib" if shared else None)
 
 
+def own_interpreter() -> Interpreter:
+    """The interpreter that runs this process, where it lies on the host."""
+    inside = find_interpreter()
+    library = None if inside.library_path is None else f"{os.path.realpath(sys.base_prefix)}/lib"
+    return Interpreter(os.path.realpath(sys.executable), None, library)
+
+
 def mount_interpreter(interpreter: Interpreter, stage: str) -> None:
     """Make the prefix available under ``stage`` without its host path showing in any ``/proc`` file.
 
@@ -104,8 +111,8 @@ def curated_arguments(interpreter: Interpreter, stage: str) -> list[str]:
 
 def search_path(interpreter: Interpreter) -> str:
     """``PATH`` inside the sandbox."""
-    own = [f"{PYTHON_HOME}/bin"] if interpreter.prefix is not None else []
-    return ":".join([*own, "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
+    own = os.path.dirname(interpreter.program)
+    return ":".join(dict.fromkeys([own, "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
 
 
 def plain_environment(interpreter: Interpreter) -> dict[str, str]:

@@ -176,7 +176,7 @@ class BubblewrapSandbox:
         BubblewrapSandbox._count += 1
         name = f"w{os.getpid()}-{BubblewrapSandbox._count}"
         self._opened = contextlib.ExitStack()
-        with _as_fault("a world cannot be made"), contextlib.ExitStack() as undo:
+        with as_fault("a world cannot be made"), contextlib.ExitStack() as undo:
             layer, start = ground.start(delta or {})
             self._overlay, self._layer = self._mount(name, layer, start)
             undo.callback(self._overlay.close)
@@ -354,7 +354,7 @@ class BubblewrapSandbox:
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:
         """See ``Sandbox.settle``. Background processes are frozen meanwhile and run on afterwards."""
-        with self.frozen(), _as_fault("the state cannot be read or stored"):
+        with self.frozen(), as_fault("the state cannot be read or stored"):
             touched = Touched(overflow=True)
             if self.watcher is not None:
                 touched = self.watcher.take(quiet=not self._alive)
@@ -427,7 +427,7 @@ class BubblewrapSandbox:
         wanted = undoing(self.tracker, changes, before)
         raw = [os.fsdecode(path_bytes(path)) for path in wanted]
         now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
-        with self.frozen(), self.unwatched(), _as_fault("a change cannot be undone"):
+        with self.frozen(), self.unwatched(), as_fault("a change cannot be undone"):
             make_equal(self.tree, now, wanted, self.ground.objects, self.ground.host.uid("world"))
             self._put_back.update(raw)
             for renew in self.after_undo:
@@ -482,7 +482,7 @@ def _shown(output: bytes, head: int, omitted: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _as_fault(what: str) -> Iterator[None]:
+def as_fault(what: str) -> Iterator[None]:
     """Turn what the system refuses (a full disk, a path too long) into a fault of the environment."""
     try:
         yield

@@ -66,7 +66,13 @@ def decide(difference: float | None, p: float | None, alpha: float) -> Verdict:
 
 
 def paired_difference(
-    a: Values, b: Values, rng: np.random.Generator, *, alpha: float = 0.05, flips: int = FLIPS
+    a: Values,
+    b: Values,
+    rng: np.random.Generator,
+    *,
+    alpha: float = 0.05,
+    flips: int = FLIPS,
+    names: tuple[str, str] = ("A", "B"),
 ) -> PairedDifference:
     """Compare two systems by their differences task by task.
 
@@ -82,17 +88,18 @@ def paired_difference(
         rng: source of the sampled signs, with more than 12 tasks.
         alpha: level of the test, in (0, 1); the interval's is 1 − alpha.
         flips: sampled sign patterns, at least 1.
+        names: of the systems, for notes and errors.
 
     Raises:
         ValueError: the two are of different tasks, or a value is NaN or infinite.
     """
     refuse_other_tasks(a, b)
-    refuse_what_is_no_number(a, "A")
-    refuse_what_is_no_number(b, "B")
+    refuse_what_is_no_number(a, names[0])
+    refuse_what_is_no_number(b, names[1])
     kept = [task for task in sorted(a) if len(a[task]) and len(b[task])]
     left, right = {task: a[task] for task in kept}, {task: b[task] for task in kept}
     notes = [
-        f"{task} is left out: no valid trial of {'A' if not len(a[task]) else 'B'}."
+        f"{task} is left out: no valid trial of {names[0] if not len(a[task]) else names[1]}."
         for task in sorted(a)
         if task not in left
     ]

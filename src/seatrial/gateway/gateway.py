@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Result
+from seatrial.environment.sandbox import Delta, Result
+from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.asked import plain, readable
 from seatrial.gateway.meter import Meter
@@ -115,7 +116,7 @@ class Gateway:
 
     def __init__(
         self,
-        sandbox: BubblewrapSandbox,
+        sandbox: World,
         journal: JournalWriter,
         objects: ObjectStore,
         policy: Policy,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from seatrial.environment.guard import Guard, Rule, Sighting
-from seatrial.environment.sandbox import BubblewrapSandbox, Delta
+from seatrial.environment.sandbox import Delta
+from seatrial.environment.world import World
 from seatrial.journal.entries import State
 from seatrial.spec.conditions import Condition, compile_condition
 from seatrial.spec.patterns import compile_pattern
@@ -25,7 +26,7 @@ class Finding:
 class Policy:
     """The constraints of a task on one live sandbox."""
 
-    def __init__(self, task: Task, sandbox: BubblewrapSandbox) -> None:
+    def __init__(self, task: Task, sandbox: World) -> None:
         self._constraints = {constraint.id: constraint for constraint in task.constraint}
         rules = [rule for constraint in task.constraint for rule in _rules(constraint)]
         self._guard = Guard(rules, sandbox) if rules else None

@@ -129,7 +129,8 @@ def compare(a: Cell, b: Cell, measure: str, role: tuple[Role, float], rng: "Gene
         role=role[0], measure=measure, arm=a.arm, a=a.system, b=b.system, alpha=role[1], estimate=refused
     )
     try:
-        found = paired_difference(values(a, measure), values(b, measure), rng, alpha=role[1])
+        sides, names = (values(a, measure), values(b, measure)), (a.system, b.system)
+        found = paired_difference(*sides, rng, alpha=role[1], names=names)
     except (TypeError, ValueError) as fault:
         return msgspec.structs.replace(made, estimate=msgspec.structs.replace(refused, notes=[str(fault)]))
     return msgspec.structs.replace(

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO
 
-from seatrial.environment.host import bwrap_version
+from seatrial.environment.host import bwrap_version, sweep_unsafe
 from seatrial.environment.namespaces import is_real_root
 from seatrial.environment.overlay import remove_tree
 from seatrial.errors import UsageError
@@ -23,8 +23,13 @@ from seatrial.trial.lifecycle import is_infrastructure
 _PACKAGES = ("seatrial", "msgspec", "blake3")
 
 
-def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
+def open_run(loaded: LoadedExperiment, folder: Path, unsafe: bool = False) -> RunFolder:
     """Create the run folder, or continue the one there is.
+
+    Args:
+        loaded: the experiment.
+        folder: where the run is or shall be.
+        unsafe: run without a sandbox; a run is one or the other from its first trial to its last.
 
     Raises:
         SpecError: the experiment asks for what this release cannot carry out.
@@ -48,10 +53,25 @@ def open_run(loaded: LoadedExperiment, folder: Path) -> RunFolder:
                 f"{folder}: its plan has {len(missing)} trials that this one has not, such as "
                 f"{min(missing)!r}. A plan may grow, never shrink; give another folder with -o."
             )
+        _check_safety(folder, manifest, unsafe)
         return _amended(run, manifest, frozen.plan)
     if folder.exists() and not (folder.is_dir() and _unborn(folder)):
         raise UsageError(f"{folder}: is not empty and holds no run. Give another folder with -o.")
-    return _create(loaded, folder)
+    return _create(loaded, folder, unsafe)
+
+
+def _check_safety(folder: Path, manifest: Manifest, unsafe: bool) -> None:
+    """Refuse to mix trials in a sandbox with trials without one."""
+    if unsafe and not manifest.unsafe:
+        raise UsageError(
+            f"{folder}: its trials run in a sandbox. Go on without --unsafe-no-sandbox, or give another "
+            "folder with -o."
+        )
+    if manifest.unsafe and not unsafe:
+        raise UsageError(
+            f"{folder}: its trials run without a sandbox. Go on with --unsafe-no-sandbox, or give another "
+            "folder with -o."
+        )
 
 
 def _check_name(folder: Path) -> None:
@@ -70,11 +90,11 @@ def _unborn(folder: Path) -> bool:
     )
 
 
-def _create(loaded: LoadedExperiment, folder: Path) -> RunFolder:
+def _create(loaded: LoadedExperiment, folder: Path, unsafe: bool) -> RunFolder:
     """Objects first, the manifest last: a folder with a manifest is whole, and nothing else is left."""
     existed = folder.exists()
     try:
-        return _written(loaded, folder)
+        return _written(loaded, folder, unsafe)
     except BaseException:
         remove_tree(str(folder / "objects"))
         if not existed:
@@ -82,7 +102,7 @@ def _create(loaded: LoadedExperiment, folder: Path) -> RunFolder:
         raise
 
 
-def _written(loaded: LoadedExperiment, folder: Path) -> RunFolder:
+def _written(loaded: LoadedExperiment, folder: Path, unsafe: bool) -> RunFolder:
     run = RunFolder(folder)
     for digest, data in blobs(loaded):
         run.objects.put(data, digest)
@@ -92,6 +112,7 @@ def _written(loaded: LoadedExperiment, folder: Path) -> RunFolder:
         host=host_facts(),
         packages={name: metadata.version(name) for name in _PACKAGES},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        unsafe=unsafe,
     )
     return RunFolder.create(folder, manifest)
 
@@ -155,7 +176,7 @@ def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
                 run.add_to_index(line)
                 if line.stop_reason == "killed":
                     dead.append(planned.trial)
-    clear_scratch(run.folder / "scratch")
+    clear_after_death(run)
     return dead
 
 
@@ -172,6 +193,13 @@ def _line_of(trial: str, attempt: int, journal: Journal) -> IndexLine:
         infrastructure=is_infrastructure(end.stop_reason, end.details),
         note=str(end.details.get("problem", "")),
     )  # fmt: skip
+
+
+def clear_after_death(run: RunFolder) -> None:
+    """End and remove what killed processes of a run left; a sandbox ends with its own process."""
+    if run.manifest().unsafe:
+        sweep_unsafe()
+    clear_scratch(run.folder / "scratch")
 
 
 def clear_scratch(scratch: Path) -> None:

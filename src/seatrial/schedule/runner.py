@@ -13,7 +13,7 @@ import msgspec
 from seatrial.errors import JournalError
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
-from seatrial.schedule.open_run import clear_scratch
+from seatrial.schedule.open_run import clear_after_death
 from seatrial.schedule.watching import StepCounter, Watcher
 from seatrial.trial.job import TrialDone, TrialJob
 
@@ -117,13 +117,13 @@ def start_worker(run: RunFolder, job: TrialJob, watcher: Watcher) -> TrialDone:
         answer, problems = _followed(process, run, job, watcher)
     except KeyboardInterrupt:
         _interrupt(process)
-        clear_scratch(run.folder / "scratch")
+        clear_after_death(run)
         if run.journal_path(job.trial, job.attempt).exists() and not run.ended(job.trial, job.attempt):
             _write_down(run, job, "killed", "interrupted")
         raise
     if process.returncode == 0:
         return msgspec.json.decode(answer, type=TrialDone)
-    clear_scratch(run.folder / "scratch")
+    clear_after_death(run)
     return _broken(process.returncode, problems, run, job)
 
 

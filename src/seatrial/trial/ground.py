@@ -12,7 +12,8 @@ from seatrial.environment.base import Base, index_base, lay_out, prove_untouched
 from seatrial.environment.host import Host
 from seatrial.environment.overlay import remove_tree
 from seatrial.environment.providers import SqliteProvider
-from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
+from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.world import open_world
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.run import RunFolder, TaskFrozen, write_whole
 from seatrial.spec.task import Task
@@ -125,7 +126,7 @@ def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits
         )
     script = run.objects.get(task.files[spec.environment.setup][0]).decode()
     base = index_base(str(workshop / "plain"), run.objects, host.uid("world"))
-    sandbox = BubblewrapSandbox(Ground(host, str(workshop), base, run.objects, limits))
+    sandbox = open_world(Ground(host, str(workshop), base, run.objects, limits))
     try:
         result = sandbox.shell(script, seconds=SETUP_SECONDS)
         if result.exit_code != 0 or result.alive:

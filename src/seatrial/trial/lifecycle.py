@@ -11,7 +11,8 @@ import msgspec
 
 from seatrial.agents.process import AgentProcess, Request
 from seatrial.environment.host import Host
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.sandbox import Ground
+from seatrial.environment.world import World, open_world
 from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError, StateOverrun
 from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, Observation, Offer
@@ -100,19 +101,19 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
 
 
 @contextlib.contextmanager
-def _world(ground: Ground, spec: Task) -> Iterator[BubblewrapSandbox]:
-    sandbox = BubblewrapSandbox(ground, masked=masked_paths(spec, ground.base.state))
+def _world(ground: Ground, spec: Task) -> Iterator[World]:
+    sandbox = open_world(ground, masked=masked_paths(spec, ground.base.state))
     try:
         yield sandbox
     finally:
         sandbox.close()
 
 
-def _started(trial: _Trial, ground: Ground, sandbox: BubblewrapSandbox, fingerprint: str) -> TrialStarted:
+def _started(trial: _Trial, ground: Ground, sandbox: World, fingerprint: str) -> TrialStarted:
     experiment = trial.manifest.experiment
     conditions: dict[str, Any] = {
         "mode": trial.host.mode,
-        "sandboxed": True,
+        "sandboxed": trial.host.mode != "unsafe",
         "watcher": sandbox.watcher.name if sandbox.watcher else None,
         "sees_everything": bool(sandbox.watcher and sandbox.watcher.sees_everything),
         "base": describe_base(ground.base),
@@ -141,7 +142,7 @@ def _never_ready(trial: _Trial) -> TrialStarted:
 
 def _gateway(
     trial: _Trial,
-    sandbox: BubblewrapSandbox,
+    sandbox: World,
     journal: JournalWriter,
     meter: Meter,
     opened: contextlib.ExitStack,
@@ -194,7 +195,8 @@ def _start_agent(trial: _Trial, gateway: Gateway, journal: JournalWriter) -> Age
     hello = {"observation": first, "seed": trial.planned.seed}
     agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}")
     kind = trial.manifest.systems[trial.planned.system]["agent"]
-    journal.append(AgentStarted(agent=kind, confined=True, details={"files": sorted(program.folder)}))
+    confined = trial.host.mode != "unsafe"
+    journal.append(AgentStarted(agent=kind, confined=confined, details={"files": sorted(program.folder)}))
     return agent
 
 
@@ -229,7 +231,7 @@ def _act(gateway: Gateway, request: Request) -> Observation:
 
 
 def _end(
-    trial: _Trial, gateway: Gateway, sandbox: BubblewrapSandbox, journal: JournalWriter,
+    trial: _Trial, gateway: Gateway, sandbox: World, journal: JournalWriter,
     reason: StopReason, note: dict[str, Any],
 ) -> TrialDone:  # fmt: skip
     """Take in the last effects, audit the state, write the last line."""

@@ -1,7 +1,7 @@
 """The world of a recorded trial as it was after any of its steps."""
 
 from seatrial.environment.host import Host
-from seatrial.environment.sandbox import BubblewrapSandbox
+from seatrial.environment.world import World, open_world
 from seatrial.errors import JournalError
 from seatrial.gateway.policy import masked_paths
 from seatrial.journal.entries import Entry, State
@@ -21,7 +21,7 @@ def difference(base: State, state: State) -> State:
     return {**changed, **gone}
 
 
-def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) -> BubblewrapSandbox:
+def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) -> World:
     """A new sandbox in the state after a step; processes of the original do not come along.
 
     Raises:
@@ -36,4 +36,4 @@ def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) ->
         )
     delta = difference(ground.base.state, state_at(journal, run.objects, step))
     masked = masked_paths(frozen_task(run.manifest().task(journal.started.task)), ground.base.state)
-    return BubblewrapSandbox(ground, delta, masked)
+    return open_world(ground, delta, masked)

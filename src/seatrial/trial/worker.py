@@ -47,9 +47,9 @@ def main() -> int:
         return USAGE_STATUS  # the runner died before we could ask to die with it
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=TrialJob)
     try:
-        host = prepare_host(job.slot)
+        run = RunFolder(Path(job.run))
+        host = prepare_host(job.slot, run.manifest().unsafe)
         try:
-            run = RunFolder.open(Path(job.run))
             done = ended_trial(job, run) if job.judge_only else run_trial(job, run, host)
             judge_attempt(run, host, job.trial, job.attempt)
         finally:

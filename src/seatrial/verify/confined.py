@@ -109,7 +109,7 @@ def run_to_end(order: Order, host: Host) -> Ended:
     with contextlib.ExitStack() as stack:
         pipes = _Pipes(stack, order)
         box = order.box
-        box.command = _first_process(order, pipes)
+        box.command = _first_process(order, pipes, host)
         box.as_init, box.join = True, order.group.folders
         box.keep = [fd for fd in (pipes.ready[1], pipes.record[1]) if fd is not None]
         ooms = order.group.out_of_memory_kills()
@@ -122,6 +122,7 @@ def run_to_end(order: Order, host: Host) -> Ended:
         if end != "exited":
             _kill(first, process)
         status = process.wait()
+        boxes.end_leftovers(process)
         pipes.drain(order)
         return Ended(end, status if status >= 0 else 128 - status, order.group.out_of_memory_kills() > ooms)
 
@@ -183,12 +184,13 @@ class _Pipes:
                         break
 
 
-def _first_process(order: Order, pipes: _Pipes) -> list[str]:
+def _first_process(order: Order, pipes: _Pipes, host: Host) -> list[str]:
     """PID 1: bash stays, so that the command is an ordinary process whose death by a signal is seen."""
     limits = ["ulimit -c 0"]
     if order.group.memory is None:
         limits.append(f"ulimit -v {order.bounds.memory_mb << 10}")
-    if order.group.pids is None:
+    # Without a user namespace the kernel counts all processes of the user, not the box's.
+    if order.group.pids is None and host.mode != "unsafe":
         limits.append(f"ulimit -u {order.bounds.processes}")
     record = pipes.record[1]
     inherited = f"exec 3>&{record} {record}>&-; " if record is not None else ""

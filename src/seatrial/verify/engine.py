@@ -23,9 +23,9 @@ from seatrial.records.verdicts import TrialVerdicts, Verdict, VerdictRow
 from seatrial.spec.task import Subgoal, Task
 from seatrial.verify.cache import VerdictCache
 from seatrial.verify.confined import Bounds, group_for
+from seatrial.verify.copies import open_mounts
 from seatrial.verify.follow import Follower, Step, steps
 from seatrial.verify.frozen import VerifierFiles
-from seatrial.verify.mounts import Mounter
 from seatrial.verify.probes import Ground
 from seatrial.verify.reads import Reads
 from seatrial.verify.run import Bench, Judged, Subject
@@ -88,7 +88,7 @@ class Judge:
         stage = os.path.basename(host.stage)
         groups = tuple(group_for(host, f"{stage}-{kind}{name}", self._bounds) for kind in ("v", "p"))
         self._groups = (groups[0], groups[1])
-        self._mounter = Mounter(host, self._scratch)
+        self._mounter = open_mounts(host, self._scratch)
         self._bench = Bench(host, self._mounter, "files", self._bounds, self._groups)
         self._cache = VerdictCache(run.folder / "verdicts" / "cache")
         self._followers: dict[tuple[str, ...], Follower] = {}

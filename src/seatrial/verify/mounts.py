@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 from seatrial.environment import syscalls
 from seatrial.environment.host import Host
@@ -26,6 +27,19 @@ class Mounted:
 
     tree: str
     close: Callable[[], None]
+
+
+class Mounts(Protocol):
+    """Shows folders of a scratch folder to boxes."""
+
+    def read_only(self, folder: str, executable: bool) -> Mounted:
+        """Show a folder that cannot be changed."""
+
+    def with_scratch(self, folder: str, size_mb: int) -> Mounted:
+        """Show a folder that can be written to and keeps nothing."""
+
+    def close(self) -> None:
+        """End; what is still shown stays until its own ``close``."""
 
 
 class Mounter:

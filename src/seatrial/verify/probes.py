@@ -19,7 +19,7 @@ from seatrial.environment.host import Host
 from seatrial.errors import SeatrialError
 from seatrial.journal.entries import ROOTS
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end
-from seatrial.verify.mounts import Mounter
+from seatrial.verify.mounts import Mounts
 
 WORD_BYTES = 1 << 20
 PUT_BYTES = 256 << 20
@@ -57,7 +57,7 @@ class Ground:
     """What probes stand on. ``layer`` gives the view's folder, relative to the scratch folder."""
 
     host: Host
-    mounter: Mounter
+    mounter: Mounts
     bounds: Bounds
     group: ControlGroup
     layer: Callable[[], str]

@@ -15,7 +15,7 @@ from seatrial.environment.host import Host
 from seatrial.journal.entries import ROOTS
 from seatrial.records.verdicts import Verdict
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end
-from seatrial.verify.mounts import Mounted, Mounter
+from seatrial.verify.mounts import Mounted, Mounts
 from seatrial.verify.probes import Ground, ProbeServer
 from seatrial.verify.record import RECORD_BYTES, RecordError, parse_record
 
@@ -65,7 +65,7 @@ class Bench:
     def __init__(
         self,
         host: Host,
-        mounter: Mounter,
+        mounter: Mounts,
         files: str,
         bounds: Bounds,
         groups: tuple[ControlGroup, ControlGroup],
@@ -120,6 +120,7 @@ class Bench:
             tmpfs=[tmp],
             files={_PROBE: self._client},
             environment={
+                "SEATRIAL_PROBE": _SOCKET,
                 "PATH": f"{os.path.dirname(_PROBE)}:{rootfs.search_path(host.interpreter)}",
                 # Dot files and packages of the agent's home would be read by programs a verifier starts.
                 "HOME": tmp,

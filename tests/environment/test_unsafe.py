@@ -1,0 +1,270 @@
+"""A world without a sandbox: what it does the same, what it cannot know, and whom it kills."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli import doctor as command
+from seatrial.environment import host as hosts
+from seatrial.environment.doctor import Check
+from seatrial.environment.host import Host, prepare_host, release_host, sweep_unsafe
+from seatrial.environment.marked import NAME, Family
+from seatrial.environment.unsafe import UnsafeWorld
+from seatrial.errors import EnvironmentFault, StateOverrun
+from seatrial.journal.events import ActionFinished, ConstraintViolated
+from tests.worlds import make_ground, make_task, world
+
+RULE = {"id": "keep", "kind": "hard", "forbid": {"write": ["files:LICENSE"]}}
+
+
+@pytest.fixture
+def plain() -> Iterator[Host]:
+    prepared = prepare_host(unsafe=True)
+    yield prepared
+    release_host(prepared)
+    assert not os.path.exists(prepared.stage)
+
+
+@pytest.fixture
+def here(tmp_path: Path, plain: Host) -> Iterator[UnsafeWorld]:
+    made = UnsafeWorld(make_ground(tmp_path, plain))
+    yield made
+    made.close()
+    assert not os.path.exists(made.tree)
+
+
+def said(world: UnsafeWorld, text: str, **more: str) -> str:
+    result = world.shell(text, **more)
+    assert result.exit_code == 0, result.output
+    return result.output.decode()
+
+
+def running(*words: str) -> set[str]:
+    """Which of the words some living process has as its last argument."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                found.add(file.read().rstrip(b"\0").rpartition(b"\0")[2].decode(errors="replace"))
+        except OSError:
+            continue
+    return found & set(words)
+
+
+def nobody_after(seconds: float, *words: str) -> bool:
+    deadline = time.monotonic() + seconds
+    while running(*words) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not running(*words)
+
+
+def test_a_new_world_is_the_base_and_relative_commands_work(here: UnsafeWorld):
+    first = here.prove_reset()
+    assert said(here, "cat notes.txt; pwd") == f"one\n{here.tree}/workspace\n"
+    assert said(here, "pwd", cwd="/workspace/src") == f"{here.tree}/workspace/src\n"
+    assert said(here, "pwd", cwd="src") == f"{here.tree}/workspace/src\n"
+    assert said(here, 'echo "$HOME $TMPDIR"') == f"{here.tree}/home {here.tree}/tmp\n"
+    assert here.shell("pwd", cwd="/workspace/none").exit_code == 127
+    said(here, 'echo two > notes.txt; echo t > "$TMPDIR/t"; python3 -c "print(1)"')
+    assert [entry.path for entry in here.settle().changes] == ["tmp/t", "workspace/notes.txt"]
+    said(here, 'echo one > notes.txt; rm "$TMPDIR/t"')
+    assert here.settle().fingerprint == first
+    assert here.audit()
+
+
+def test_it_follows_every_kind_of_change(here: UnsafeWorld):
+    said(
+        here,
+        "rm LICENSE; ln notes.txt second; ln -s notes.txt third; mv src moved; mkdir -p deep/er; mkfifo pipe;"
+        "chmod 600 notes.txt; touch src",
+    )
+    kinds = {entry.path.removeprefix("workspace/"): entry.kind for entry in here.settle().changes}
+    assert kinds == {
+        "LICENSE": "absent", "notes.txt": "file", "second": "file", "third": "link", "moved": "dir",
+        "moved/a.py": "file", "src": "file", "src/a.py": "absent", "deep": "dir", "deep/er": "dir",
+        "pipe": "fifo",
+    }  # fmt: skip
+    one, other = here.tracker.current("workspace/notes.txt"), here.tracker.current("workspace/second")
+    assert one is not None and other is not None and one.links == other.links == "workspace/notes.txt"
+    again = UnsafeWorld(here.ground, here.tracker.delta())
+    try:
+        assert again.settle().fingerprint == here.tracker.fingerprint()
+        assert again.audit()
+    finally:
+        again.close()
+
+
+def test_file_tools_reach_the_copy_and_nothing_else(here: UnsafeWorld, tmp_path: Path):
+    assert here.file_tool("write_file", "/workspace/new/f", b"text").output == b"wrote 4 bytes"
+    assert here.file_tool("read_file", "new/f").output == b"text"
+    assert here.file_tool("edit_file", "new/f", old=b"ex", new=b"EX").exit_code == 0
+    assert here.file_tool("read_file", f"{here.tree}/workspace/new/f").output == b"tEXt"
+    assert here.file_tool("read_file", "none").output == b"none: No such file or directory"
+    outside = tmp_path / "outside"
+    for path in (str(outside), "/workspace/../../outside", "../../outside", "/etc/seatrial-test"):
+        refused = here.file_tool("write_file", path, b"x")
+        assert refused.exit_code == 1
+        assert b"is not below one of /workspace" in refused.output
+        assert not os.path.exists(path)
+    assert not outside.exists()
+    said(here, "mkfifo pipe")
+    assert b"not a regular file" in here.file_tool("read_file", "pipe").output
+
+
+def test_a_time_limit_kills_this_action_and_nobody_else(here: UnsafeWorld):
+    bystander = subprocess.Popen(["sleep", "7001"], start_new_session=True)
+    try:
+        assert here.shell("setsid sleep 7002 & sleep 7003 & sleep 0.2").alive == 2
+        began = time.monotonic()
+        result = here.shell(
+            "trap '' TERM; setsid nohup sleep 7004 & (setsid sh -c 'sleep 7005 & sleep 7006' &);"
+            "env -i sleep 7007 & sleep 7008",
+            seconds=1.0,
+        )
+        assert (result.timed_out, result.exit_code, result.alive) == (True, 137, 2)
+        assert time.monotonic() - began < 5
+        ours = [f"{number}" for number in range(7001, 7009)]
+        assert running(*ours) == {"7001", "7002", "7003"}
+        here.close()
+        assert nobody_after(2, "7002", "7003")
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_process_without_its_mark_still_ends_with_the_world(here: UnsafeWorld):
+    assert here.shell("env -i sleep 7010 & sleep 0.2").alive == 1
+    here.close()
+    assert nobody_after(2, "7010")
+
+
+def test_background_writers_are_held_while_the_state_is_read(here: UnsafeWorld):
+    here.shell("(while true; do echo x >> ticks; done) > /dev/null 2>&1 &")
+    with here.frozen():
+        ticks = Path(here.tree, "workspace", "ticks")
+        before = ticks.stat().st_size
+        time.sleep(0.1)
+        assert ticks.stat().st_size == before
+    time.sleep(0.2)
+    assert ticks.stat().st_size > before
+    assert here.alive >= 1
+
+
+def test_output_is_bounded_and_endless_writers_end(here: UnsafeWorld):
+    result = here.shell("yes", seconds=0.5)
+    assert result.timed_out
+    assert len(result.output) < 70_000
+    assert b"bytes omitted" in result.output
+    long = here.shell("echo begun\n" + ": long\n" * 20_000 + "echo done")
+    assert long.output == b"begun\ndone\n"
+    # Nobody reads the pipe of an action that is over, yet what it left behind can write.
+    here.shell("(head -c 1000000 /dev/zero; touch wrote) & true")
+    deadline = time.monotonic() + 5
+    while not Path(here.tree, "workspace", "wrote").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_marks_tell_families_apart():
+    one, other = ("stage-x/one", "stage-x/other")
+    processes = [
+        subprocess.Popen(["sleep", "7020"], env={"PATH": os.environ["PATH"], NAME: mark})
+        for mark in (one, other, "stage-xy/one")
+    ]
+    try:
+        deadline = time.monotonic() + 5
+        while len(Family("stage-x").find()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert Family(one).find() == [processes[0].pid]
+        assert Family("stage-x").find() == sorted(p.pid for p in processes[:2])
+        assert Family("stage").find() == Family("stage-x/o").find() == []
+        Family(one).kill()
+        assert processes[0].wait(5) == -9
+        assert processes[1].poll() is processes[2].poll() is None
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_windows_are_unknown_and_changes_that_stay_are_certain(tmp_path: Path, plain: Host):
+    with world(tmp_path, plain, make_task([RULE])) as w:
+        w.act("shell", command="true")
+        w.act("shell", command="echo x > LICENSE; echo free > LICENSE")
+        w.act("shell", command="cat LICENSE")
+        w.act("shell", command="echo x > LICENSE")
+        finished = w.events(ActionFinished)
+        assert [event.windows for event in finished] == [["keep"]] * 4
+        assert all(event.reads is None for event in finished)
+        (broken,) = w.events(ConstraintViolated)
+        assert broken.step == 4
+
+
+def test_what_must_be_prevented_is_put_back(tmp_path: Path, plain: Host):
+    rule = {**RULE, "mode": "prevent"}
+    with world(tmp_path, plain, make_task([rule])) as w:
+        before = w.sandbox.tracker.fingerprint()
+        assert w.act("shell", command="rm LICENSE; mkdir LICENSE").outcome == "denied"
+        assert w.act("write_file", path="/workspace/LICENSE", content="x").outcome == "denied"
+        assert Path(w.sandbox.tree, "workspace", "LICENSE").read_text() == "free\n"
+        assert w.sandbox.tracker.fingerprint() == before
+
+
+def test_a_state_that_cannot_be_read_is_the_agents_doing(
+    here: UnsafeWorld, monkeypatch: pytest.MonkeyPatch
+):
+    def shut(self: object) -> None:
+        raise PermissionError(13, "Permission denied", "workspace/f")
+
+    monkeypatch.setattr(type(here.tracker), "rescan", shut)
+    with pytest.raises(StateOverrun, match="workspace/f: cannot be read without a sandbox"):
+        here.settle()
+
+
+def test_what_a_killed_harness_left_is_found_by_its_stage(tmp_path: Path):
+    dead = prepare_host(unsafe=True)
+    name = os.path.basename(dead.stage)
+    left = subprocess.Popen(["sleep", "7030"], env={"PATH": os.environ["PATH"], NAME: f"{name}/world/1"})
+    try:
+        sweep_unsafe()
+        assert left.poll() is None, "its harness lives"
+        # Whoever held the lock is gone: a folder that nobody has locked stands for that.
+        orphan = Path(f"{dead.stage}x")
+        orphan.mkdir()
+        other = subprocess.Popen(["sleep", "7031"], env={"PATH": os.environ["PATH"], NAME: f"{name}x/w/1"})
+        deadline = time.monotonic() + 5
+        while not Family(f"{name}x").find() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        sweep_unsafe()
+        assert other.wait(5) == -9
+        assert not orphan.exists()
+        assert left.poll() is None
+    finally:
+        left.kill()
+        left.wait()
+        release_host(dead)
+
+
+def test_a_host_that_cannot_sandbox_says_that_there_is_a_way(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    with pytest.raises(EnvironmentFault) as refusal:
+        hosts.prepare_host()
+    assert "bwrap is not installed. Install it: apt-get install bubblewrap" in str(refusal.value)
+    assert "`seatrial run --unsafe-no-sandbox`" in str(refusal.value)
+    assert "marks every record" in str(refusal.value)
+
+
+def test_the_doctor_says_so_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(command, "examine", lambda: [Check("sandbox", False, "no", "Install it")])
+    with pytest.raises(command.typer.Exit):
+        command.doctor()
+    shown = capsys.readouterr().out
+    assert "This host cannot sandbox. `seatrial run --unsafe-no-sandbox`" in shown
+    monkeypatch.setattr(command, "examine", lambda: [Check("sandbox", True, "yes")])
+    command.doctor()
+    assert "unsafe" not in capsys.readouterr().out
