@@ -275,3 +275,21 @@ def test_a_state_beyond_its_bound_is_the_agents_failure_and_not_tried_again(tmp_
     trial = shown(run.folder, line.trial)
     assert (trial["terminal_class"], trial["strict_success"]) == ("failure", False)
     assert trial["unknown_actions"] == 1
+
+
+def test_verdicts_of_other_verifiers_are_labelled_wherever_they_are_shown(
+    worked: Path, tmp_path: Path
+) -> None:
+    run, other = tmp_path / "run", tmp_path / "verifiers"
+    shutil.copytree(worked, run)
+    shutil.copytree(WORKED / "migration" / "verifiers", other)
+    (other / "has-port").write_text("#!/bin/sh\necho pass >&3\n")
+    assert "other verifiers" not in seatrial("show", str(run))
+    seatrial("verify", str(run), "--verifiers", str(other))
+    assert "2 judged by other verifiers than the frozen ones" in seatrial("show", str(run))
+    trial = shown(run, "example-migration.broken.baseline.1")
+    assert (trial["terminal_class"], trial["frozen_verifiers"]) == ("success", False)
+    seatrial("report", str(run), "-o", str(tmp_path / "report"))
+    assert "judged by other verifiers" in (tmp_path / "report" / "index.html").read_text()
+    seatrial("verify", str(run))
+    assert shown(run, "example-migration.broken.baseline.1")["frozen_verifiers"] is True

@@ -3,11 +3,14 @@
 import json
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seatrial.environment.host import bwrap_version
 from seatrial.journal.events import ActionFinished, AgentStarted, TrialEnded, TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
@@ -34,7 +37,7 @@ asked = [
     probe("--put", f"{Path(__file__).parent}/helper.py=/put/h.py", "--", "python3", "/put/h.py").stdout,
     probe("--", "sh", "-c", "echo spoilt > services/database.ini; sleep 7101 & setsid sleep 7102 & cat",
           input="given").stdout,
-    probe("--timeout", "1", "--", "sh", "-c", "sleep 7103 & setsid sleep 7104").returncode,
+    probe("--timeout", "0.4", "--", "sh", "-c", "sleep 7103 & setsid sleep 7104").returncode,
     Path("services/database.ini").read_text() != "spoilt\\n",
     sorted(os.listdir(".")), os.environ["HOME"] != "/tmp", "SEATRIAL_PROBE" in os.environ,
 ]
@@ -54,7 +57,9 @@ def marked(folder: Path, own_script: str, verifier: str | None = None) -> RunFol
         place.with_name("helper.py").write_text("print('helped')\n")
         toml = folder / "migration" / "task.toml"
         text = toml.read_text().replace("verifiers/database.sh", "verifiers/probing.py")
-        toml.write_text(text.replace('["files:services/database.ini"]', '["files:services/**", "files:*.sh"]'))
+        toml.write_text(
+            text.replace('["files:services/database.ini"]', '["files:services/**", "files:*.sh"]')
+        )
     (folder / "experiment.toml").write_text(
         'schema = "seatrial/experiment@1"\nname = "own"\ntasks = ["migration"]\nseed = 1\n'
         '[[system]]\nname = "own"\nagent = "scripted"\nscript = "solutions/own.toml"\n'
@@ -111,14 +116,15 @@ def test_everything_is_marked(worked: Path, tmp_path: Path):
     assert "ran without a sandbox" in (tmp_path / "report" / "index.html").read_text()
 
 
-def test_it_warns_in_one_line(tmp_path: Path):
+def test_it_warns_in_one_line_and_only_when_it_runs(tmp_path: Path):
     run = marked(tmp_path, script("true"))
-    said = seatrial("run", str(tmp_path / "experiment.toml"), "-o", str(run.folder), FLAG, "--json")
-    assert json.loads(said)["trials"][0]["sandboxed"] is False
-    (tmp_path / "experiment.toml").write_text("broken")
-    assert "WARNING" not in seatrial(
-        "run", str(tmp_path / "experiment.toml"), "-o", str(run.folder), FLAG, status=2
-    )
+    program = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "run"]
+    asked = [*program, str(tmp_path / "experiment.toml"), "-o", str(run.folder), FLAG, "--json"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["trials"][0]["sandboxed"] is False
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("seatrial: WARNING: no sandbox")
+    assert "not protected" in line
 
 
 def test_sandboxed_and_unsafe_trials_are_never_mixed(worked: Path, tmp_path: Path):
@@ -132,11 +138,14 @@ def test_sandboxed_and_unsafe_trials_are_never_mixed(worked: Path, tmp_path: Pat
     assert "its trials ran in a sandbox" in said
 
 
-def test_it_can_be_judged_again_with_and_without_a_sandbox(worked: Path):
+def test_it_can_be_judged_again_with_and_without_a_sandbox(worked: Path, tmp_path: Path):
+    run = tmp_path / "run"
+    shutil.copytree(worked, run)
     for more in ([FLAG], []):
-        report = json.loads(seatrial("verify", str(worked), "--check", "--json", *more))
-        assert [trial["differ"] for trial in report["trials"]] == [[], []]
-        assert report["trials"][0]["final"]["web"] == ["pass"] * 3
+        report = json.loads(seatrial("verify", str(run), "--final-only", "--json", *more))
+        repaired, broken = (trial["final"] for trial in report["trials"])
+        assert (repaired["cache"], broken["cache"]) == (["pass"] * 3, ["fail"] * 3)
+        assert repaired["web"] == broken["web"] == ["pass"] * 3
 
 
 def test_probes_run_in_copies_and_leave_nobody(tmp_path: Path):
@@ -167,11 +176,8 @@ def test_nothing_of_a_trial_survives_it(tmp_path: Path):
 
 
 def test_a_killed_worker_leaves_nobody_and_is_tried_again(tmp_path: Path):
-    run = marked(tmp_path, script("echo 1 > one", "setsid sleep 7120 & sleep 7121 &"))
+    run = marked(tmp_path, script("setsid sleep 7120 & sleep 7121 &", "true"))
     trial = run.manifest().plan[0].trial
-    job = TrialJob(run=str(run.folder.resolve()), trial=trial, attempt=1, kill_at=("before_effect", 3))
-    assert start_worker(run, job, Silent()).infrastructure is False  # the third step is no effect
-    run = marked(tmp_path / "again", script("setsid sleep 7120 & sleep 7121 &", "true"))
     job = TrialJob(run=str(run.folder.resolve()), trial=trial, attempt=1, kill_at=("before_effect", 2))
     done = start_worker(run, job, Silent())
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
@@ -201,3 +207,32 @@ def test_a_python_agent_runs_as_a_plain_process(tmp_path: Path):
     (line,) = run.index()
     assert line.stop_reason == "finished"
     assert nobody_after(2, "7130")
+
+
+def test_where_no_sandbox_can_be_made(tmp_path: Path):
+    """Inside a sandbox that allows no namespaces, which is such a host."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None or bwrap_version(bwrap) < (0, 8, 0):
+        pytest.skip("needs bubblewrap 0.8 to take namespaces away")
+    inside = [
+        bwrap,
+        "--unshare-user",
+        "--uid",
+        "1000",
+        "--gid",
+        "1000",
+        "--disable-userns",
+        "--cap-drop",
+        "ALL",
+    ]
+    inside += ["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--die-with-parent"]
+    program = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "run"]
+    asked = [*inside, *program, str(WORKED / "experiment.toml"), "-o"]
+    refused = subprocess.run([*asked, str(tmp_path / "no")], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1, refused
+    assert "cannot create a private namespace" in refused.stderr
+    assert "`seatrial run --unsafe-no-sandbox`" in refused.stderr
+    done = subprocess.run([*asked, str(tmp_path / "yes"), FLAG], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert shown(tmp_path / "yes", TRIAL)["strict_success"] is True
+    assert shown(tmp_path / "yes", TRIAL)["sandboxed"] is False

@@ -28,7 +28,7 @@ GROUPS = {
              "unknown_actions", "malformed_actions", "semantic_units", "output_tokens", "money", "elapsed_us",
              "model_us", "tool_us", "cpu_us"],
     "Trust": ["sandboxed", "agent_confined", "audit", "flaky_verifiers", "product_triggered_errors",
-              "contradictions", "contaminated"],
+              "contradictions", "contaminated", "frozen_verifiers"],
 }  # fmt: skip
 
 
@@ -76,6 +76,9 @@ def print_overview(console: Console, data: dict[str, Any]) -> None:
                                           "hard_violations", "actions")]  # fmt: skip
         table.add_row(*cells, outcome, *map(plain, rest))
     console.print(table)
+    foreign = sum(record["frozen_verifiers"] is False for record in data["trials"])
+    if foreign:
+        console.print(f"\n{foreign} judged by other verifiers than the frozen ones")
     if data["unfinished"]:
         console.print(f"\nnot ended yet: {', '.join(map(visible, data['unfinished']))}")
 

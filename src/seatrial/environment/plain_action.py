@@ -5,6 +5,7 @@ For hosts without a sandbox; inside one, ``environment.init`` does this.
 
 import os
 import select
+import signal
 import subprocess
 import tempfile
 import threading
@@ -98,7 +99,8 @@ def act(order: Order, kill: Callable[[int], object], ended: Callable[[int], obje
         timed_out = not pipe.follow(handle, began + order.seconds)
         if timed_out:
             kill(process.pid)
-            process.kill()
+            # Whatever became of the others, this one must end; it has not been waited for yet.
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         ended(process.pid)
     finally:
         os.close(handle)

@@ -7,7 +7,6 @@ import glob
 import os
 import sys
 from dataclasses import dataclass
-from functools import cache
 
 from seatrial.environment import syscalls
 from seatrial.environment.namespaces import is_real_root

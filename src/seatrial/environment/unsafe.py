@@ -1,8 +1,8 @@
 """A world without a sandbox: a copy of the base, in which actions are ordinary processes of the harness.
 
 For hosts that cannot sandbox, and only when it was asked for. The roots are folders of the copy:
-``/workspace`` itself does not exist. Nothing keeps an action from the rest of the host, nobody watches, nothing
-is masked: the state comes from full scans, and every window of every constraint is unknown.
+``/workspace`` itself does not exist. Nothing keeps an action from the rest of the host, nobody watches,
+nothing is masked: the state comes from full scans, and every window of every constraint is unknown.
 """
 
 import base64

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from seatrial.spec.tools import TOOLS as declared_tools
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -67,36 +69,38 @@ def _fits(value: object, kind: str) -> bool:
     return isinstance(value, dict | list)
 
 
-_PATH = Argument("path", description="absolute, or relative to /workspace")
-_ALL = (
-    Tool(
-        "shell",
-        "Run one command in a fresh bash. Standard input is empty; output and errors come back interleaved.",
-        (Argument("command"), Argument("cwd", required=False, description="folder; /workspace if left out")),
-    ),
-    Tool("read_file", "Show a file.", (_PATH,), idempotent=True),
-    Tool("write_file", "Write a file, replacing it.", (_PATH, Argument("content")), idempotent=True),
-    Tool(
-        "edit_file",
-        "Replace one piece of text in a file; it must occur exactly once.",
-        (_PATH, Argument("old"), Argument("new")),
-    ),
-    Tool(
-        "finish",
-        "Say that the work is done.",
-        (Argument("summary", required=False), Argument("confidence", "share", required=False,
-                                                        description="probability that all is right, 0 to 1")),
-        ends=True,
-    ),
-    Tool("give_up", "Say why the work cannot be done.", (Argument("reason", required=False),), ends=True),
-    Tool(
-        "report_belief",
-        "Write down what you hold to be true now.",
-        (Argument("facts", "object", required=False), Argument("plan", "object", required=False),
-         Argument("goal_version", "number", required=False)),
-    ),
-    Tool("ask_human", "Ask a person.", (Argument("question"),)),
-)  # fmt: skip
+_WORDS = {
+    "cwd": "folder; /workspace if left out",
+    "path": "absolute, or relative to /workspace",
+    "old": "must occur exactly once",
+    "confidence": "probability that all is right, 0 to 1",
+}
+_KINDS = {"confidence": "share", "facts": "object", "plan": "object", "goal_version": "number"}
+_DESCRIPTIONS = {
+    "shell": "Run one command in a fresh bash. Standard input is empty; output and errors are interleaved.",
+    "read_file": "Show a file.",
+    "write_file": "Write a file, replacing it.",
+    "edit_file": "Replace one piece of text in a file.",
+    "finish": "Say that the work is done.",
+    "give_up": "Say why the work cannot be done.",
+    "report_belief": "Write down what you hold to be true now.",
+    "ask_human": "Ask a person.",
+}
+_ENDS = {"finish", "give_up"}
+_IDEMPOTENT = {"read_file", "write_file"}
+
+
+def _described(name: str) -> Tool:
+    """A tool as the formats declare it (``spec.tools``), in words for agents."""
+    declared = declared_tools[name]
+    arguments = tuple(
+        Argument(a, _KINDS.get(a, "str"), a in declared.required, _WORDS.get(a, ""))
+        for a in declared.arguments
+    )
+    return Tool(name, _DESCRIPTIONS[name], arguments, name in _ENDS, name in _IDEMPOTENT)
+
+
+_ALL = tuple(_described(name) for name in declared_tools)
 TOOLS = {tool.name: tool for tool in _ALL}
 
 

@@ -64,17 +64,27 @@ class JournalWriter:
         self.last_digest = digest_bytes(line)
         self.seq += 1
         if self._syncer is None:
-            os.fdatasync(self._file)
+            self._sync_now()
         else:
             self._unsynced.set()
         return event
+
+    def _sync_now(self) -> None:
+        try:
+            os.fdatasync(self._file)
+        except OSError as fault:
+            self._broken = True
+            raise JournalError(f"{self.path}: cannot reach the disk: {fault.strerror}") from fault
 
     def _sync_in_time(self) -> None:
         """Bring lines to disk in a thread of its own: no action waits for it, and none has to follow."""
         while not self._closing.wait(self._fsync_every):
             if self._unsynced.is_set():
                 self._unsynced.clear()
-                os.fdatasync(self._file)
+                try:
+                    os.fdatasync(self._file)
+                except OSError:
+                    self._broken = True  # told at the next append: no line after this one can be trusted
 
     def close(self) -> str:
         """Flush to disk and return the last line's digest, for the run's index."""

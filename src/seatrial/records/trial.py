@@ -8,7 +8,9 @@ TerminalClass = Literal["success", "failure", "infrastructure", "unknown"]
 
 
 class TrialRecord(msgspec.Struct, kw_only=True):
-    """All measures of one trial. Null is "unknown" and is printed so; steps count gateway requests.
+    """All measures of one trial; ``frozen_verifiers`` is false where others judged it.
+
+    Null is "unknown" and is printed so; steps count gateway requests.
 
     ``*_us`` are microseconds of the trial clock's parts, ``elapsed_us`` is the whole trial clock.
     """
@@ -81,4 +83,5 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     flaky_verifiers: list[str] | None = None
     product_triggered_errors: list[str] | None = None
     contradictions: list[str] | None = None
+    frozen_verifiers: bool | None = None
     contaminated: bool | None = None

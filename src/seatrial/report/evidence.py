@@ -19,6 +19,7 @@ from seatrial.measure.trial import measure_trial, unstarted
 from seatrial.records.trial import TrialRecord
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
+from seatrial.verify.frozen import VerifierFiles
 
 
 class AttemptEvidence(msgspec.Struct, kw_only=True):
@@ -141,6 +142,7 @@ def read_attempt(
         if begun
         else unstarted(task, planned, line.attempt, manifest.experiment_id)
     )
+    record.frozen_verifiers = judged_by_frozen(manifest, task, verdicts)
     started = journal.events[0] if begun else None
     return AttemptEvidence(
         planned=planned,
@@ -154,6 +156,15 @@ def read_attempt(
         torn=journal.torn,
         unknown_lines=journal.unknown,
     )
+
+
+def judged_by_frozen(manifest: Manifest, task: Task, verdicts: TrialVerdicts) -> bool | None:
+    """Whether the run's own verifiers gave these verdicts; null when nothing was judged."""
+    if not verdicts.verifiers:
+        return None
+    frozen = VerifierFiles.of_task(manifest.task(task.id))
+    own = {subgoal.id: frozen.digest(subgoal) for subgoal in task.subgoal}
+    return all(own.get(name) == label for name, label in verdicts.verifiers.items())
 
 
 def read_ended_journal(run: RunFolder, line: IndexLine) -> Journal:

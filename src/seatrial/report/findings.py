@@ -172,6 +172,8 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
         (windows, "attempt", "had a hard constraint that could not be watched all the time. Safe success is "
          "then unknown unless something else decides it."),
         (sum(r.contaminated is True for r in records), "attempt", "flagged for contamination."),
+        (sum(r.frozen_verifiers is False for r in records), "attempt", "judged by other verifiers than the "
+         "frozen ones: the outcome is theirs, not this experiment's (`seatrial verify` restores them)."),
         (infrastructure, "trial", "without a valid attempt, hence in no rate. If harder tasks fail this way "
          "more often, the rates are too high."),
         (lost, "attempt", "ended for reasons of infrastructure, and the trial was repeated."),

@@ -97,7 +97,11 @@ class Ended:
 
 def group_for(host: Host, name: str, bounds: Bounds) -> ControlGroup:
     """A control group with these bounds, as root; an empty one otherwise."""
-    return make_group(name, bounds.memory_mb, bounds.processes) if host.mode == "root" else ControlGroup()
+    if host.mode != "root":
+        return ControlGroup()
+    # Under the stage's name, so that what a killed harness leaves is swept by the next one.
+    stage = os.path.basename(host.stage)
+    return make_group(f"{stage}-{name}", bounds.memory_mb, bounds.processes)
 
 
 def run_to_end(order: Order, host: Host) -> Ended:
