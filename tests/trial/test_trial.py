@@ -293,3 +293,15 @@ def test_verdicts_of_other_verifiers_are_labelled_wherever_they_are_shown(
     assert "judged by other verifiers" in (tmp_path / "report" / "index.html").read_text()
     seatrial("verify", str(run))
     assert shown(run, "example-migration.broken.baseline.1")["frozen_verifiers"] is True
+
+
+def test_attempts_that_ended_with_their_runner_use_up_no_retries(tmp_path: Path) -> None:
+    run = experiment(tmp_path, script("true"))
+    trial = run.manifest().plan[0].trial
+    for attempt in range(1, 6):
+        run.attempt_folder(trial, attempt).mkdir(parents=True)
+        run.journal_path(trial, attempt).write_bytes(b"")
+    assert close_dead_attempts(run, run.manifest()) == [trial] * 5
+    tally = run_plan(run, run.manifest(), Silent())
+    assert (tally.done[trial].attempt, tally.given_up) == (6, {})
+    assert shown(run.folder, trial)["attempt"] == 6

@@ -214,22 +214,13 @@ def test_where_no_sandbox_can_be_made(tmp_path: Path):
     bwrap = shutil.which("bwrap")
     if bwrap is None or bwrap_version(bwrap) < (0, 8, 0):
         pytest.skip("needs bubblewrap 0.8 to take namespaces away")
-    inside = [
-        bwrap,
-        "--unshare-user",
-        "--uid",
-        "1000",
-        "--gid",
-        "1000",
-        "--disable-userns",
-        "--cap-drop",
-        "ALL",
-    ]
+    inside = f"{bwrap} --unshare-user --uid 1000 --gid 1000 --disable-userns --cap-drop ALL".split()
     inside += ["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--die-with-parent"]
     program = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "run"]
     asked = [*inside, *program, str(WORKED / "experiment.toml"), "-o"]
     refused = subprocess.run([*asked, str(tmp_path / "no")], capture_output=True, text=True, check=False)
-    assert refused.returncode == 1, refused
+    assert refused.returncode == 2, refused
+    assert not (tmp_path / "no").exists()
     assert "cannot create a private namespace" in refused.stderr
     assert "`seatrial run --unsafe-no-sandbox`" in refused.stderr
     done = subprocess.run([*asked, str(tmp_path / "yes"), FLAG], capture_output=True, text=True, check=False)

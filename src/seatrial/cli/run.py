@@ -95,7 +95,7 @@ class Shown:
 
 def last_line(note: str) -> str:
     """The end of what may be an agent's own words, safe for a terminal."""
-    return visible((note.splitlines() or [""])[-1][:200])
+    return visible((note.splitlines() or [""])[-1][:400])
 
 
 def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:

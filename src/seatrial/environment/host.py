@@ -8,13 +8,14 @@ import re
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seatrial.environment import syscalls
 from seatrial.environment.cgroups import remove_groups
 from seatrial.environment.marked import Family
-from seatrial.environment.namespaces import FIRST_UID, Mode, enter_private_namespaces
+from seatrial.environment.namespaces import FIRST_UID, Mode, enter_private_namespaces, forget_namespaces
 from seatrial.environment.rootfs import (
     Interpreter,
     find_interpreter,
@@ -25,6 +26,7 @@ from seatrial.errors import EnvironmentFault
 
 # Each slot takes a block of this many uids.
 _UIDS_PER_SLOT = 8
+_CHECK_SLOT = 998
 _STAGES, _STAGE, _UNSAFE_STAGE = "/tmp", "seatrial-stage-", "seatrial-unsafe-"
 _DISABLE_USERNS_SINCE = (0, 8, 0)
 UNSAFE_WAY = (
@@ -128,6 +130,36 @@ def enter_host(slot: int) -> Host:
     mount_interpreter(interpreter, stage)
     usable = bwrap_version(bwrap) >= _DISABLE_USERNS_SINCE
     return Host(mode, bwrap, setpriv, usable, interpreter, stage, slot)
+
+
+def check_host() -> None:
+    """Try in a child whether this host can be made ready; nothing about this process or the host is changed.
+
+    Raises:
+        EnvironmentFault: it cannot; the message holds the remedy.
+    """
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        # The child of a process with threads makes system calls only, and ends.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        said = "the check itself failed. Run `seatrial doctor`."
+        try:
+            forget_namespaces()
+            release_host(prepare_host(_CHECK_SLOT))
+            said = ""
+        except EnvironmentFault as fault:
+            said = str(fault)
+        finally:
+            os.write(writer, said.encode(errors="replace"))
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as file:
+        answer = file.read().decode(errors="replace")
+    os.waitpid(pid, 0)
+    if answer:
+        raise EnvironmentFault(answer)
 
 
 def release_host(host: Host) -> None:

@@ -78,13 +78,18 @@ class Manifest(msgspec.Struct, kw_only=True):
 
 
 class IndexLine(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """An attempt that ended; after an ``infrastructure`` end another may follow."""
+    """An attempt that ended; after an ``infrastructure`` end another may follow.
+
+    ``runner_ended`` marks one that ended because its runner was killed or interrupted: it is kept like every
+    attempt, and uses up none of those the retry policy allows.
+    """
 
     trial: str
     attempt: int
     digest: str
     stop_reason: str
     infrastructure: bool = False
+    runner_ended: bool = False
     note: str = ""
 
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO
 
-from seatrial.environment.host import bwrap_version, sweep_unsafe
+from seatrial.environment.host import bwrap_version, check_host, sweep_unsafe
 from seatrial.environment.namespaces import is_real_root
 from seatrial.environment.overlay import remove_tree
 from seatrial.errors import UsageError
@@ -34,6 +34,7 @@ def open_run(loaded: LoadedExperiment, folder: Path, unsafe: bool = False) -> Ru
     Raises:
         SpecError: the experiment asks for what this release cannot carry out.
         UsageError: the folder holds something else, or a run of another experiment or plan.
+        EnvironmentFault: a new run needs a sandbox and this host can make none; nothing is written.
     """
     refuse_unsupported(loaded)
     _check_name(folder)
@@ -57,6 +58,8 @@ def open_run(loaded: LoadedExperiment, folder: Path, unsafe: bool = False) -> Ru
         return _amended(run, manifest, frozen.plan)
     if folder.exists() and not (folder.is_dir() and _unborn(folder)):
         raise UsageError(f"{folder}: is not empty and holds no run. Give another folder with -o.")
+    if not unsafe:
+        check_host()
     return _create(loaded, folder, unsafe)
 
 
@@ -186,7 +189,7 @@ def _line_of(trial: str, attempt: int, journal: Journal) -> IndexLine:
     if not isinstance(end, TrialEnded):
         return IndexLine(
             trial=trial, attempt=attempt, digest=journal.digest, stop_reason="killed", infrastructure=True,
-            note="the runner died",
+            runner_ended=True, note="the runner died",
         )  # fmt: skip
     return IndexLine(
         trial=trial, attempt=attempt, digest=journal.digest, stop_reason=end.stop_reason,

@@ -77,7 +77,7 @@ def _run_trial(run: RunFolder, planned: TrialPlanned, retries: int, tally: Tally
     while True:
         lines = [line for line in run.index() if line.trial == planned.trial]
         tried = {line.attempt for line in lines}
-        if len(tried) > retries:
+        if sum(not line.runner_ended for line in lines) > retries:
             tally.given_up[planned.trial] = lines[-1].note if lines else "no attempt could be started"
             return
         _check_room(run.folder)
@@ -119,7 +119,7 @@ def start_worker(run: RunFolder, job: TrialJob, watcher: Watcher) -> TrialDone:
         _interrupt(process)
         clear_after_death(run)
         if run.journal_path(job.trial, job.attempt).exists() and not run.ended(job.trial, job.attempt):
-            _write_down(run, job, "killed", "interrupted")
+            _write_down(run, job, "killed", "interrupted", runner_ended=True)
         raise
     if process.returncode == 0:
         return msgspec.json.decode(answer, type=TrialDone)
@@ -172,7 +172,7 @@ def _broken(status: int, problems: bytes, run: RunFolder, job: TrialJob) -> Tria
     )
 
 
-def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str) -> None:
+def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str, runner_ended: bool = False) -> None:
     """Index an attempt whose own process could not."""
     path = run.journal_path(job.trial, job.attempt)
     digest = read_journal(path).digest if path.exists() else ""
@@ -183,6 +183,7 @@ def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str) -> None:
             digest=digest,
             stop_reason=reason,
             infrastructure=True,
+            runner_ended=runner_ended,
             note=note,
         )
     )
