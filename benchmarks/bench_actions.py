@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from seatrial.environment.base import index_base, lay_out
-from seatrial.environment.host import Host, prepare_host, release_host
+from seatrial.environment.confine.host import Host, prepare_host, release_host
 from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
-from seatrial.environment.watch import Watcher
+from seatrial.environment.state.base import index_base, lay_out
+from seatrial.environment.watching.touched import Watcher
 from seatrial.journal.objects import ObjectStore
 
 TREES = (100, 2_000, 20_000)

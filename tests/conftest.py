@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seatrial.environment.host import Host, prepare_host, release_host
+from seatrial.environment.confine.host import Host, prepare_host, release_host
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

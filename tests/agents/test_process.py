@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seatrial.agents.process import AgentProcess, AgentProgram
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import AgentFault
 
 HELLO = {"observation": {"text": "do it", "outcome": "ok", "done": False}, "tools": [], "seed": 5}

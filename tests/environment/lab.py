@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from seatrial.environment.base import Base, index_base, lay_out
-from seatrial.environment.host import Host, prepare_host, release_host
+from seatrial.environment.confine.host import Host, prepare_host, release_host
 from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
+from seatrial.environment.state.base import Base, index_base, lay_out
 from seatrial.journal.entries import State
 from seatrial.journal.objects import ObjectStore
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment import doctor
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from tests.environment.lab import Lab
 
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from seatrial.environment.providers import SqliteProvider
 from seatrial.environment.sandbox import BubblewrapSandbox
+from seatrial.environment.state.providers import SqliteProvider
 from seatrial.journal.entries import Entry, State, fold
 from tests.environment.deeds import DATABASE, Deeds
 from tests.environment.lab import FILES, Lab

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli import doctor as command
-from seatrial.environment import host as hosts
+from seatrial.environment.confine import host as hosts
+from seatrial.environment.confine.host import Host, prepare_host, release_host, sweep_unsafe
+from seatrial.environment.confine.marked import NAME, Family
 from seatrial.environment.doctor import Check
-from seatrial.environment.host import Host, prepare_host, release_host, sweep_unsafe
-from seatrial.environment.marked import NAME, Family
 from seatrial.environment.unsafe import UnsafeWorld
 from seatrial.errors import EnvironmentFault, StateOverrun
 from seatrial.journal.events import ActionFinished, ConstraintViolated

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.gateway import Offer, state_path
 from seatrial.journal.events import (

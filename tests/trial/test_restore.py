@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import JournalError
 from seatrial.journal.events import ActionFinished, ActionRequested
 from seatrial.journal.reader import read_journal, state_at

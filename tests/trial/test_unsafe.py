@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.environment.host import bwrap_version
+from seatrial.environment.confine.host import bwrap_version
 from seatrial.journal.events import ActionFinished, AgentStarted, TrialEnded, TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.journal.digest import digest_bytes, digest_value
 from seatrial.journal.entries import Entry, State
 from seatrial.journal.events import ActionFinished, ActionRequested, TrialEnded, TrialStarted

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.journal.entries import Entry
 from seatrial.verify.engine import Judge
 from tests.verify.bench import PYTHON, SHELL, Content, Maker, ask, judging, processes_with

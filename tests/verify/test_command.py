@@ -11,7 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from seatrial.cli.verify import verify
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import SeatrialError
 from seatrial.journal.run import IndexLine, RunFolder, TrialPlanned, write_whole
 from seatrial.verify.table import read_verdicts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from tests.verify.bench import Content, ask
 
 TEXT = (Path(__file__).parents[2] / "docs" / "verifiers.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import JournalError
 from seatrial.journal.entries import Entry, State
 from seatrial.verify.engine import Judge

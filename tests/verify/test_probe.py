@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from tests.verify.bench import PYTHON, Content, Maker, ask, judging
 
 FILES: dict[str, Content] = {"app.py": "print('from the agent')\n", "data/x": "x\n"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging, processes_with
 
 FILES = {"a.txt": "hello\n", "deep/b": "x"}

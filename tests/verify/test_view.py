@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.errors import JournalError
 from seatrial.journal.entries import Entry, State
 from seatrial.verify.view import TIME_NS, View, leads_inside

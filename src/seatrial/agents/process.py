@@ -14,10 +14,10 @@ from typing import Any
 
 from seatrial.agents.last_words import LastWords
 from seatrial.agents.runtime import CODE, SOCKET
-from seatrial.environment import box as boxes
-from seatrial.environment.box import Box, Mount
-from seatrial.environment.cgroups import ControlGroup, make_group
-from seatrial.environment.host import Host
+from seatrial.environment.confine import starting
+from seatrial.environment.confine.box import Box, Mount
+from seatrial.environment.confine.cgroups import ControlGroup, make_group
+from seatrial.environment.confine.host import Host
 from seatrial.errors import AgentFault
 
 RUNTIME_PATH = "/run/agent.py"
@@ -95,7 +95,7 @@ class AgentProcess:
         self._closed = False
         self._status: int | None = None
         self._errors = LastWords()
-        self._process = boxes.start(box, host, stderr=self._errors.descriptor)
+        self._process = starting.start(box, host, stderr=self._errors.descriptor)
         self._errors.given()
         self.ready = self.gone = False
 
@@ -195,7 +195,7 @@ class AgentProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         self._status = self._process.poll()
-        boxes.stop(self._process)
+        starting.stop(self._process)
         self._group.close()
         for end in (self._connection, self._listener):
             if end is not None:

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from seatrial.environment.confine.host import UNSAFE_WAY
 from seatrial.environment.doctor import examine
-from seatrial.environment.host import UNSAFE_WAY
 
 
 def doctor(json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False) -> None:

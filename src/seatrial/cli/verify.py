@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from seatrial.environment.host import Host, prepare_host, release_host
+from seatrial.environment.confine.host import Host, prepare_host, release_host
 from seatrial.errors import UsageError
 from seatrial.journal.events import TrialStarted
 from seatrial.journal.reader import Journal, read_journal

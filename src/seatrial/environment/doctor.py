@@ -12,14 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.environment import syscalls
-from seatrial.environment.base import index_base, lay_out
-from seatrial.environment.cgroups import make_group
-from seatrial.environment.host import bwrap_version, enter_host, release_host
-from seatrial.environment.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
-from seatrial.environment.overlay import Overlay
+from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.cgroups import make_group
+from seatrial.environment.confine.host import bwrap_version, enter_host, release_host
+from seatrial.environment.confine.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
-from seatrial.environment.watch_fanotify import FanotifyWatcher
+from seatrial.environment.state.base import index_base, lay_out
+from seatrial.environment.state.overlay import Overlay
+from seatrial.environment.watching.fanotify import FanotifyWatcher
 from seatrial.errors import SeatrialError
 from seatrial.journal.objects import ObjectStore
 

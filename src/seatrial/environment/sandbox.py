@@ -15,28 +15,27 @@ from typing import Any, Protocol
 
 import msgspec
 
-from seatrial.environment import box as boxes
-from seatrial.environment import rootfs
-from seatrial.environment.base import Base, prove_untouched
-from seatrial.environment.box import Box, Mount
-from seatrial.environment.cgroups import ControlGroup, make_group
-from seatrial.environment.channel import REPLY_SECONDS, Channel
-from seatrial.environment.host import Host
-from seatrial.environment.mapped import Mapped, writable_mappings
-from seatrial.environment.overlay import Overlay, layer_inodes, make_layer
-from seatrial.environment.providers import StateProvider
-from seatrial.environment.restore import make_equal, undoing
-from seatrial.environment.tracker import Start, Tracker
-from seatrial.environment.watch import READ, Touched, Watcher
-from seatrial.environment.watch_fanotify import FanotifyWatcher
-from seatrial.environment.watch_inotify import InotifyWatcher
+from seatrial.environment.confine import rootfs, starting
+from seatrial.environment.confine.box import Box, Mount
+from seatrial.environment.confine.cgroups import ControlGroup, make_group
+from seatrial.environment.confine.channel import REPLY_SECONDS, Channel
+from seatrial.environment.confine.host import Host
+from seatrial.environment.state.base import Base, prove_untouched
+from seatrial.environment.state.mapped import Mapped, writable_mappings
+from seatrial.environment.state.overlay import Overlay, layer_inodes, make_layer
+from seatrial.environment.state.providers import StateProvider
+from seatrial.environment.state.restore import make_equal, undoing
+from seatrial.environment.state.tracker import Start, Tracker
+from seatrial.environment.watching.fanotify import FanotifyWatcher
+from seatrial.environment.watching.inotify import InotifyWatcher
+from seatrial.environment.watching.touched import READ, Touched, Watcher
 from seatrial.errors import EnvironmentFault, JournalError, StateOverrun
 from seatrial.journal.digest import digest_bytes
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 
 INIT_PATH = "/run/init.py"
-_INIT_SOURCE = Path(__file__).with_name("init.py").read_bytes()
+_INIT_SOURCE = (Path(__file__).with_name("confine") / "init.py").read_bytes()
 _SHELL = ["/bin/bash", "--noprofile", "--norc", "-c"]
 # PID 1, what bubblewrap needs to start it, and room for the next action's own process.
 _OWN_PROCESSES = 16
@@ -275,12 +274,12 @@ class BubblewrapSandbox:
         )
         with theirs:
             problems = os.memfd_create("stderr")
-            process = boxes.start(box, host, stderr=problems)
+            process = starting.start(box, host, stderr=problems)
         channel = Channel(ours, self.watcher)
         try:
             channel.receive()
         except EnvironmentFault as fault:
-            boxes.stop(process)
+            starting.stop(process)
             said = os.pread(problems, 4096, 0).decode(errors="replace").strip()
             raise EnvironmentFault(
                 f"cannot start a sandbox: {said or fault}. Run `seatrial doctor`."
@@ -454,7 +453,7 @@ class BubblewrapSandbox:
     def close(self) -> None:
         """See ``Sandbox.close``; nothing survives, not even a process that left its session."""
         if self._process is not None and self._process.poll() is None:
-            boxes.stop(self._process)
+            starting.stop(self._process)
         self._channel.close()
         self._opened.close()
 

@@ -15,21 +15,21 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from seatrial.environment import plain_action, rootfs
-from seatrial.environment.base import prove_untouched
-from seatrial.environment.marked import NAME, Family
-from seatrial.environment.overlay import remove_tree
-from seatrial.environment.plain_action import Order
-from seatrial.environment.restore import make_equal, undoing
+from seatrial.environment.confine import plain_action, rootfs
+from seatrial.environment.confine.marked import NAME, Family
+from seatrial.environment.confine.plain_action import Order
 from seatrial.environment.sandbox import Delta, Ground, Result, as_fault
-from seatrial.environment.scan import candidates
-from seatrial.environment.tracker import Start, Tracker
-from seatrial.environment.watch import Touched
+from seatrial.environment.state.base import prove_untouched
+from seatrial.environment.state.overlay import remove_tree
+from seatrial.environment.state.restore import make_equal, undoing
+from seatrial.environment.state.scan import candidates
+from seatrial.environment.state.tracker import Start, Tracker
+from seatrial.environment.watching.touched import Touched
 from seatrial.errors import EnvironmentFault, StateOverrun
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
-_FILE_TOOLS = str(Path(__file__).with_name("unsafe_files.py"))
+_FILE_TOOLS = str(Path(__file__).with_name("confine") / "unsafe_files.py")
 # No limit on processes: without a user namespace the kernel counts all of the user's.
 _LIMITED = 'ulimit -c 0; ulimit -f "$1"; ulimit -v "$2"; shift 2; exec "$@"'
 _SHELL = ["/bin/bash", "--noprofile", "--norc", "-c"]

@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Ground, Result
-from seatrial.environment.tracker import Tracker
+from seatrial.environment.state.tracker import Tracker
 from seatrial.environment.unsafe import UnsafeWorld
-from seatrial.environment.watch import Watcher
+from seatrial.environment.watching.touched import Watcher
 from seatrial.journal.entries import Entry, State
 
 

@@ -8,9 +8,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO
 
-from seatrial.environment.host import bwrap_version, check_host, sweep_unsafe
-from seatrial.environment.namespaces import is_real_root
-from seatrial.environment.overlay import remove_tree
+from seatrial.environment.confine.host import bwrap_version, check_host, sweep_unsafe
+from seatrial.environment.confine.namespaces import is_real_root
+from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import UsageError
 from seatrial.journal.events import SCHEMA, TrialEnded
 from seatrial.journal.reader import Journal, read_journal

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.environment.base import Base, index_base, lay_out, prove_untouched
-from seatrial.environment.host import Host
-from seatrial.environment.overlay import remove_tree
-from seatrial.environment.providers import SqliteProvider
+from seatrial.environment.confine.host import Host
 from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.state.base import Base, index_base, lay_out, prove_untouched
+from seatrial.environment.state.overlay import remove_tree
+from seatrial.environment.state.providers import SqliteProvider
 from seatrial.environment.world import open_world
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.run import RunFolder, TaskFrozen, write_whole

@@ -1,6 +1,6 @@
 """Judges one attempt after it ended: every step, and the final state afresh."""
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.journal.events import TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from seatrial.agents.process import AgentProcess, Request
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.environment.sandbox import Ground
 from seatrial.environment.world import World, open_world
 from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError, StateOverrun

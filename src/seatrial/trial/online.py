@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.gateway.gateway import Judgement
 from seatrial.journal.entries import State
 from seatrial.journal.run import RunFolder, TaskFrozen

@@ -1,6 +1,6 @@
 """The world of a recorded trial as it was after any of its steps."""
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.environment.world import World, open_world
 from seatrial.errors import JournalError
 from seatrial.gateway.policy import masked_paths

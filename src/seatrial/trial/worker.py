@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.environment.host import prepare_host, release_host
-from seatrial.environment.syscalls import die_with_parent
+from seatrial.environment.confine.host import prepare_host, release_host
+from seatrial.environment.confine.syscalls import die_with_parent
 from seatrial.errors import JournalError, SeatrialError
 from seatrial.journal.events import ActionRequested
 from seatrial.journal.reader import read_journal

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from seatrial.environment import box as boxes
-from seatrial.environment.box import Box
-from seatrial.environment.cgroups import ControlGroup, make_group
-from seatrial.environment.host import Host
+from seatrial.environment.confine import starting
+from seatrial.environment.confine.box import Box
+from seatrial.environment.confine.cgroups import ControlGroup, make_group
+from seatrial.environment.confine.host import Host
 from seatrial.errors import VerifierFault
 
 START_SECONDS = 20.0
@@ -117,8 +117,10 @@ def run_to_end(order: Order, host: Host) -> Ended:
         box.as_init, box.join = True, order.group.folders
         box.keep = [fd for fd in (pipes.ready[1], pipes.record[1]) if fd is not None]
         ooms = order.group.out_of_memory_kills()
-        process = boxes.start(box, host, stdin=pipes.stdin[0], stdout=pipes.stdout[1], stderr=pipes.stderr[1])
-        stack.callback(boxes.stop, process)
+        process = starting.start(
+            box, host, stdin=pipes.stdin[0], stdout=pipes.stdout[1], stderr=pipes.stderr[1]
+        )
+        stack.callback(starting.stop, process)
         pipes.close_far_ends()
         first = _await_first(process, pipes)
         stack.callback(os.close, first)
@@ -126,7 +128,7 @@ def run_to_end(order: Order, host: Host) -> Ended:
         if end != "exited":
             _kill(first, process)
         status = process.wait()
-        boxes.end_leftovers(process)
+        starting.end_leftovers(process)
         pipes.drain(order)
         return Ended(end, status if status >= 0 else 128 - status, order.group.out_of_memory_kills() > ooms)
 
@@ -210,7 +212,7 @@ def _first_process(order: Order, pipes: _Pipes, host: Host) -> list[str]:
 def _await_first(process: subprocess.Popen[bytes], pipes: _Pipes) -> int:
     """Wait until PID 1 runs and return a descriptor of it."""
     if not _readable(pipes.ready[0], START_SECONDS) or not os.read(pipes.ready[0], 1):
-        boxes.stop(process)
+        starting.stop(process)
         said = bytearray()
         with contextlib.suppress(BlockingIOError):
             said += os.read(pipes.stderr[0], 4096)
@@ -245,7 +247,7 @@ def _kill(first: int, process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
-        boxes.stop(process)
+        starting.stop(process)
 
 
 class _Watch:

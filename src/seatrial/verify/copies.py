@@ -7,8 +7,8 @@ import os
 import posixpath
 import threading
 
-from seatrial.environment.host import Host
-from seatrial.environment.overlay import remove_tree
+from seatrial.environment.confine.host import Host
+from seatrial.environment.state.overlay import remove_tree
 from seatrial.environment.unsafe import copy_tree
 from seatrial.journal.entries import ROOTS
 from seatrial.verify.mounts import Mounted, Mounter, Mounts

@@ -11,8 +11,8 @@ from types import TracebackType
 
 import msgspec
 
-from seatrial.environment.host import Host
-from seatrial.environment.overlay import remove_tree
+from seatrial.environment.confine.host import Host
+from seatrial.environment.state.overlay import remove_tree
 from seatrial.journal.digest import digest_value
 from seatrial.journal.entries import State
 from seatrial.journal.events import ActionRequested

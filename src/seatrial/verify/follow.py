@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from seatrial.environment.host import Host
+from seatrial.environment.confine.host import Host
 from seatrial.journal.entries import Entry, State
 from seatrial.journal.events import ActionFinished, ActionRequested, EffectRecorded
 from seatrial.journal.objects import ObjectStore

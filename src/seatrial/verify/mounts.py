@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from seatrial.environment import syscalls
-from seatrial.environment.host import Host
-from seatrial.environment.overlay import remove_tree
+from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.host import Host
+from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import EnvironmentFault
 
 _CLONE_FS = 0x200

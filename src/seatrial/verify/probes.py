@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from seatrial.environment.box import Box, Mount
-from seatrial.environment.cgroups import ControlGroup
-from seatrial.environment.host import Host
+from seatrial.environment.confine.box import Box, Mount
+from seatrial.environment.confine.cgroups import ControlGroup
+from seatrial.environment.confine.host import Host
 from seatrial.errors import SeatrialError
 from seatrial.journal.entries import ROOTS
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end

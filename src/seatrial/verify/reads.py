@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from seatrial.environment.fingerprint import Fingerprint
-from seatrial.environment.providers import SIDE, SqliteProvider
+from seatrial.environment.state.fingerprint import Fingerprint
+from seatrial.environment.state.providers import SIDE, SqliteProvider
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 from seatrial.spec.patterns import DATABASE_COMPANIONS, Pattern, compile_pattern, split_read

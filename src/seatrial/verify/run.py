@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seatrial.environment import rootfs
-from seatrial.environment.box import Box, Mount
-from seatrial.environment.cgroups import ControlGroup
-from seatrial.environment.host import Host
+from seatrial.environment.confine import rootfs
+from seatrial.environment.confine.box import Box, Mount
+from seatrial.environment.confine.cgroups import ControlGroup
+from seatrial.environment.confine.host import Host
 from seatrial.journal.entries import ROOTS
 from seatrial.records.verdicts import Verdict
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seatrial.environment.overlay import remove_tree
+from seatrial.environment.state.overlay import remove_tree
 
 PREFIX = "seatrial-verify-"
 

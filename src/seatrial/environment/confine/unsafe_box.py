@@ -9,15 +9,12 @@ import os
 import secrets
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
 
-from seatrial.environment import rootfs
-from seatrial.environment.host import Host
-from seatrial.environment.marked import NAME, Family
+from seatrial.environment.confine import rootfs
+from seatrial.environment.confine.box import Box
+from seatrial.environment.confine.host import Host
+from seatrial.environment.confine.marked import NAME, Family
 from seatrial.errors import EnvironmentFault
-
-if TYPE_CHECKING:
-    from seatrial.environment.box import Box
 
 _HOME, _TMP = "/home/agent", "/tmp"
 
@@ -41,7 +38,7 @@ class PlainProcess(subprocess.Popen[bytes]):
 class _Places:
     """Where the inside paths of a box really are."""
 
-    def __init__(self, box: "Box", folder: str) -> None:
+    def __init__(self, box: Box, folder: str) -> None:
         self._folder = folder
         self._mounts = {mount.target: mount.source for mount in box.mounts}
         self._files = list(box.files)
@@ -77,7 +74,7 @@ class _Places:
 
 
 def start_plain(
-    box: "Box", host: Host, stdin: int | None, stdout: int | None, stderr: int | None
+    box: Box, host: Host, stdin: int | None, stdout: int | None, stderr: int | None
 ) -> PlainProcess:
     """Start a box's command as a child; see ``box.start``."""
     token = secrets.token_hex(16)

@@ -1,6 +1,6 @@
 """One action as an ordinary child process: bounded output, a deadline, an end when the process exits.
 
-For hosts without a sandbox; inside one, ``environment.init`` does this.
+For hosts without a sandbox; inside one, ``environment.confine.init`` does this.
 """
 
 import os

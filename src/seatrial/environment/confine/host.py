@@ -12,11 +12,16 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seatrial.environment import syscalls
-from seatrial.environment.cgroups import remove_groups
-from seatrial.environment.marked import Family
-from seatrial.environment.namespaces import FIRST_UID, Mode, enter_private_namespaces, forget_namespaces
-from seatrial.environment.rootfs import (
+from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.cgroups import remove_groups
+from seatrial.environment.confine.marked import Family
+from seatrial.environment.confine.namespaces import (
+    FIRST_UID,
+    Mode,
+    enter_private_namespaces,
+    forget_namespaces,
+)
+from seatrial.environment.confine.rootfs import (
     Interpreter,
     find_interpreter,
     mount_interpreter,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from seatrial.environment.base import Base
-from seatrial.environment.below import Below
-from seatrial.environment.fingerprint import Fingerprint
-from seatrial.environment.look import Seen, look
-from seatrial.environment.mapped import Mapped
-from seatrial.environment.providers import SIDE, StateProvider
-from seatrial.environment.scan import candidates
-from seatrial.environment.watch import WRITES, Touched, Watcher
+from seatrial.environment.state.base import Base
+from seatrial.environment.state.below import Below
+from seatrial.environment.state.fingerprint import Fingerprint
+from seatrial.environment.state.look import Seen, look
+from seatrial.environment.state.mapped import Mapped
+from seatrial.environment.state.providers import SIDE, StateProvider
+from seatrial.environment.state.scan import candidates
+from seatrial.environment.watching.touched import WRITES, Touched, Watcher
 from seatrial.journal.entries import Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.environment.below import Below
-from seatrial.environment.look import look
-from seatrial.environment.providers import SIDE, StateProvider
+from seatrial.environment.state.below import Below
+from seatrial.environment.state.look import look
+from seatrial.environment.state.providers import SIDE, StateProvider
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.entries import ROOTS, Entry, State, digest_entries
 from seatrial.journal.objects import ObjectStore

@@ -3,7 +3,7 @@
 import os
 from typing import Literal
 
-from seatrial.environment import syscalls
+from seatrial.environment.confine import syscalls
 from seatrial.errors import EnvironmentFault
 
 Mode = Literal["root", "rootless", "unsafe"]

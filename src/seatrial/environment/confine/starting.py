@@ -1,18 +1,15 @@
-"""One confined process: how a bubblewrap sandbox is described and started.
-
-The world's sandbox, the agent's, a verifier's and a probe's differ only in their ``Box``.
-"""
+"""Starts and stops a described sandbox with bubblewrap, or without one on a host that has none."""
 
 import contextlib
 import os
 import select
 import signal
 import subprocess
-from dataclasses import dataclass, field
 
-from seatrial.environment import rootfs
-from seatrial.environment.host import Host
-from seatrial.environment.unsafe_box import PlainProcess, start_plain
+from seatrial.environment.confine import rootfs
+from seatrial.environment.confine.box import Box
+from seatrial.environment.confine.host import Host
+from seatrial.environment.confine.unsafe_box import PlainProcess, start_plain
 from seatrial.errors import EnvironmentFault
 
 _PASSWD = "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/home/agent:/bin/bash\n"
@@ -20,46 +17,6 @@ _GROUP = "root:x:0:\nagent:x:1000:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 _END_SECONDS = 10.0
 _NSSWITCH = "passwd: files\ngroup: files\nhosts: files\n"
-
-
-@dataclass(frozen=True)
-class Mount:
-    """A bind mount; ``source`` must be reachable by any uid (it lies under the stage)."""
-
-    source: str
-    target: str
-    writable: bool = False
-
-
-@dataclass
-class Box:
-    """What one sandbox holds.
-
-    Attributes:
-        command: argument vector, run as PID 1's only child, or as PID 1 itself with ``as_init``.
-        uid: host uid to drop to (root mode only; without root the user's own is all there is).
-        mounts: after the curated root file system, in order.
-        tmpfs: empty writable folders.
-        masks: inside paths to hide after all mounts, and whether each is a folder.
-        files: inside path to bytes, read-only.
-        folders: empty read-only folders to create.
-        keep: descriptors the command inherits under their numbers.
-        join: control group folders to join before anything is unshared.
-        environment: added to the plain one.
-    """
-
-    command: list[str]
-    uid: int
-    mounts: list[Mount] = field(default_factory=list)
-    tmpfs: list[str] = field(default_factory=list)
-    masks: dict[str, bool] = field(default_factory=dict)
-    files: dict[str, bytes] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    keep: list[int] = field(default_factory=list)
-    join: list[str] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
-    chdir: str = "/"
-    as_init: bool = False
 
 
 def start(

@@ -10,8 +10,8 @@ import os
 import struct
 from collections.abc import Iterable
 
-from seatrial.environment import syscalls
-from seatrial.environment.watch import (
+from seatrial.environment.confine import syscalls
+from seatrial.environment.watching.touched import (
     ATTRIBUTES,
     CONTENT,
     CREATED,

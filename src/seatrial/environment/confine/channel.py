@@ -8,7 +8,7 @@ import struct
 import time
 from typing import Any
 
-from seatrial.environment.watch import Watcher
+from seatrial.environment.watching.touched import Watcher
 from seatrial.errors import EnvironmentFault
 
 _HEADER = struct.Struct(">II")

@@ -8,8 +8,8 @@ import os
 import sys
 from dataclasses import dataclass
 
-from seatrial.environment import syscalls
-from seatrial.environment.namespaces import is_real_root
+from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.namespaces import is_real_root
 
 PYTHON_HOME = "/opt/python"
 _MERGED_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")

@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 
-from seatrial.environment import syscalls
-from seatrial.environment.base import Base
-from seatrial.environment.host import Host
-from seatrial.environment.restore import make_equal
+from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.host import Host
+from seatrial.environment.state.base import Base
+from seatrial.environment.state.restore import make_equal
 from seatrial.errors import EnvironmentFault
 from seatrial.journal.entries import State, path_bytes
 from seatrial.journal.objects import ObjectStore

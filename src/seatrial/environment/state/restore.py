@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 
-from seatrial.environment.tracker import Tracker
+from seatrial.environment.state.tracker import Tracker
 from seatrial.journal.entries import Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 

@@ -1,0 +1,1 @@
+"""Which paths were touched, as the kernel tells it."""
