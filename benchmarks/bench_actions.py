@@ -1,4 +1,6 @@
-"""What recording costs: actions in a watched world against the same commands through the bare init."""
+"""What recording costs: actions through the gateway, with journal, objects and a watched constraint, against
+the same commands through the bare init.
+"""
 
 import os
 import shutil
@@ -13,7 +15,12 @@ from seatrial.environment.confine.host import Host, prepare_host, release_host
 from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.environment.watching.touched import Watcher
+from seatrial.gateway.gateway import Gateway, Offer
+from seatrial.gateway.meter import Meter
+from seatrial.gateway.policy import Policy
 from seatrial.journal.objects import ObjectStore
+from seatrial.journal.writer import JournalWriter
+from seatrial.spec.task import Constraint, Forbid, Goal, Subgoal, Task
 
 TREES = (100, 2_000, 20_000)
 PAIRS = 300
@@ -22,6 +29,14 @@ WINDOW = 100
 FORKS = 20
 CHANGED = 20_000
 FILES_IN_A_FOLDER = 100
+TASK = Task(
+    schema="seatrial/task@1",
+    id="bench/actions",
+    version="1.0.0",
+    goal=[Goal(instruction="instruction.md")],
+    subgoal=[Subgoal(id="one", verifier="verifiers/one")],
+    constraint=[Constraint(id="keep", forbid=Forbid(write=["files:LICENSE"]))],
+)
 
 
 class Bare(BubblewrapSandbox):
@@ -64,18 +79,36 @@ def _timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - began) * 1e3
 
 
-def _recorded(world: BubblewrapSandbox, command: str) -> float:
-    def act() -> None:
-        world.shell(command)
-        delta = world.settle()
-        assert delta.changes, command
+class Recorded:
+    """A world behind a gateway that writes a journal, with one hard constraint to watch."""
 
-    return _timed(act)
+    def __init__(self, ground: Ground, folder: Path) -> None:
+        self.world = BubblewrapSandbox(ground)
+        meter = Meter(TASK.budget)
+        self._journal = JournalWriter(folder / f"journal-{id(self)}.jsonl", lambda: meter.clock_us)
+        policy = Policy(TASK, self.world)
+        self._gateway = Gateway(self.world, self._journal, ground.objects, policy, meter, Offer())
+
+    def act(self, command: str) -> None:
+        """One recorded action that changes something."""
+        before = self.world.tracker.fingerprint()
+        shown = self._gateway.act("shell", {"command": command})
+        assert shown.outcome == "ok", shown
+        assert self.world.tracker.fingerprint() != before, command
+
+    def close(self) -> None:
+        """End the world."""
+        self._journal.close()
+        self.world.close()
+
+
+def _recorded(recorded: Recorded, command: str) -> float:
+    return _timed(lambda: recorded.act(command))
 
 
 def _pairs(ground: Ground, files: int, count: int) -> tuple[list[float], list[float]]:
     """Times of the same commands in a recorded and a bare world, taken in turns."""
-    recorded, bare = BubblewrapSandbox(ground), Bare(ground)
+    recorded, bare = Recorded(ground, Path(ground.scratch)), Bare(ground)
     try:
         times: tuple[list[float], list[float]] = ([], [])
         for number in range(count):
@@ -86,7 +119,7 @@ def _pairs(ground: Ground, files: int, count: int) -> tuple[list[float], list[fl
             ]
             for turn in turns if number % 2 else reversed(turns):
                 turn()
-        assert recorded.audit()
+        assert recorded.world.audit()
         return times
     finally:
         recorded.close()
@@ -119,14 +152,15 @@ def _long_run(host: Host) -> Iterator[str]:
 
 def _many_changes(host: Host) -> Iterator[str]:
     with _ground(host, CHANGED) as ground:
-        world = BubblewrapSandbox(ground)
+        recorded = Recorded(ground, Path(ground.scratch))
+        world = recorded.world
         try:
-            before = median([_recorded(world, _command(n, 0)) for n in range(1, 2 * WINDOW)][WINDOW:])
+            before = median([_recorded(recorded, _command(n, 0)) for n in range(1, 2 * WINDOW)][WINDOW:])
             world.shell("for d in d*; do for f in $d/*; do echo x >> $f; done; done")
             settle = _timed(world.settle)
             entries = len(world.tracker.delta())
             after = median(
-                [_recorded(world, _command(n, 0)) for n in range(1001, 1001 + 2 * WINDOW)][WINDOW:]
+                [_recorded(recorded, _command(n, 0)) for n in range(1001, 1001 + 2 * WINDOW)][WINDOW:]
             )
             yield (
                 f"at {entries} changed entries: {after:.2f} ms an action, {before:.2f} before, ratio "
@@ -134,7 +168,7 @@ def _many_changes(host: Host) -> Iterator[str]:
             )
             yield from _forks(world, "20,000 changed entries")
         finally:
-            world.close()
+            recorded.close()
         few = BubblewrapSandbox(ground)
         try:
             few.shell("for i in $(seq 200); do echo $i > g$i; done")
