@@ -6,21 +6,37 @@ from collections.abc import Iterator
 import pytest
 
 from seatrial.environment.confine.host import Host, prepare_host, release_host
+from seatrial.environment.confine.namespaces import is_real_root
+from seatrial.errors import EnvironmentFault
+
+IS_ROOT = is_real_root()
+_early: Host | EnvironmentFault | None = None
+
+
+def pytest_configure() -> None:
+    """Without root, enter the user namespace before libraries that tests import start threads."""
+    global _early
+    if not IS_ROOT:
+        try:
+            _early = prepare_host(slot=100)
+        except EnvironmentFault as fault:
+            _early = fault
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    is_root = os.geteuid() == 0
     for item in items:
-        if item.get_closest_marker("root") and not is_root:
+        if item.get_closest_marker("root") and not IS_ROOT:
             item.add_marker(pytest.mark.skip(reason="needs root"))
-        if item.get_closest_marker("rootless") and is_root:
+        if item.get_closest_marker("rootless") and IS_ROOT:
             item.add_marker(pytest.mark.skip(reason="needs an ordinary user"))
 
 
 @pytest.fixture(scope="session")
 def host() -> Iterator[Host]:
     """This process in its private namespaces, with uids no other test process uses."""
+    if isinstance(_early, EnvironmentFault):
+        raise _early
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    prepared = prepare_host(slot=100 + int(number))
+    prepared = _early or prepare_host(slot=100 + int(number))
     yield prepared
     release_host(prepared)

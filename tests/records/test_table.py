@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seatrial.errors import JournalError
@@ -51,6 +51,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(rows=st.lists(FIELDS, max_size=4))
 def test_what_is_written_is_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("table") / "r.parquet"

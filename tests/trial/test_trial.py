@@ -305,3 +305,41 @@ def test_attempts_that_ended_with_their_runner_use_up_no_retries(tmp_path: Path)
     tally = run_plan(run, run.manifest(), Silent())
     assert (tally.done[trial].attempt, tally.given_up) == (6, {})
     assert shown(run.folder, trial)["attempt"] == 6
+
+
+def test_check_compares_with_what_is_recorded_and_writes_nothing(worked: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(worked, run)
+    assert "recorded verdicts judged again on whole states, 0 differ" in seatrial(
+        "verify", str(run), "--check"
+    )
+    (table,) = run.glob("verdicts/*broken*.json")
+    table.write_text(table.read_text().replace('"fail"', '"pass"'))
+    forged = table.read_bytes()
+    program = [
+        sys.executable,
+        "-c",
+        "from seatrial.cli.main import main; main()",
+        "verify",
+        str(run),
+        "--check",
+    ]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pass is recorded, fail on the full state" in done.stdout
+    assert table.read_bytes() == forged
+
+
+def test_an_agent_that_cannot_be_made_fails_by_itself(tmp_path: Path) -> None:
+    shutil.copytree(WORKED / "migration", tmp_path / "migration")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "mine.py").write_text("class Agent:\n    def __init__(self, c, s): c['missing']\n")
+    (tmp_path / "experiment.toml").write_text(
+        'schema = "seatrial/experiment@1"\nname = "own"\ntasks = ["migration"]\n'
+        '[[system]]\nname = "mine"\nagent = "python"\ncode = "mine:Agent"\npath = "code"\n'
+    )
+    run = open_run(load_experiment(tmp_path / "experiment.toml"), tmp_path / "run")
+    run_plan(run, run.manifest(), Silent())
+    (line,) = run.index()
+    assert (line.stop_reason, line.infrastructure) == ("agent_fault", False)
+    assert "KeyError" in line.note

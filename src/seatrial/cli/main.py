@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 for verb in (doctor, run, verify, measure, report, show):
     app.command()(verb)
-app.add_typer(suite.app, name="suite", help="Make, check and freeze tasks.")
+app.add_typer(suite.app, name="suite", help="Make tasks and check them.")
 
 
 def _version(wanted: bool) -> None:

@@ -18,7 +18,7 @@ from seatrial.records.verdicts import TrialVerdicts
 from seatrial.verify.engine import FINAL_VERDICTS, Judge
 from seatrial.verify.frozen import VerifierFiles
 from seatrial.verify.scratch import scratch_folder
-from seatrial.verify.table import Mismatch, fresh_check, write_verdicts
+from seatrial.verify.table import Mismatch, fresh_check, read_verdicts, write_verdicts
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,11 @@ def verify(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Judge again on whole states; exit code 1 if a verdict differs."),
+        typer.Option(
+            "--check",
+            help="Write nothing: judge again on whole states and compare with what is recorded; exit code 1 "
+            "if a verdict differs.",
+        ),
     ] = False,
     unsafe: Annotated[
         bool,
@@ -108,27 +112,32 @@ def _other_files(
 
 
 def _judge_attempt(judge: Judge, folder: RunFolder, journal: Journal, wish: Wish) -> dict[str, Any]:
-    name = f"{journal.started.trial}, attempt {journal.started.attempt}"
+    started = journal.started
+    name = f"{started.trial}, attempt {started.attempt}"
+    if wish.check:
+        recorded = read_verdicts(folder, started.trial, started.attempt)
+        return _report(recorded, {}, fresh_check(judge, journal, recorded, _Progress(f"{name}, check")))
     verdicts = judge.judge_trial(journal, wish.every_step, _Progress(name))
     write_verdicts(folder, verdicts)
     subgoals = {
         subgoal: {"runs": tally.runs, "states": len(tally.states), "cached": tally.cached}
         for subgoal, tally in judge.tallies.items()
     }
-    differ = fresh_check(judge, journal, verdicts, _Progress(f"{name}, check")) if wish.check else []
-    return _report(verdicts, subgoals, differ)
+    return _report(verdicts, subgoals, None)
 
 
 def _report(
-    verdicts: TrialVerdicts, subgoals: dict[str, dict[str, int]], differ: list[Mismatch]
+    verdicts: TrialVerdicts, subgoals: dict[str, dict[str, int]], differ: list[Mismatch] | None
 ) -> dict[str, Any]:
+    """What is said of one attempt; ``differ`` is null where nothing was compared."""
     return {
         "trial": verdicts.trial,
         "attempt": verdicts.attempt,
         "final": verdicts.final,
         "subgoals": subgoals,
         "verifiers": verdicts.verifiers,
-        "differ": [msgspec.to_builtins(mismatch) for mismatch in differ],
+        "recorded": len(verdicts.rows),
+        "differ": None if differ is None else [msgspec.to_builtins(mismatch) for mismatch in differ],
     }
 
 
@@ -148,15 +157,19 @@ class _Progress:
 def _print(reports: list[dict[str, Any]], open_ended: list[str]) -> None:
     for report in reports:
         typer.echo(f"{report['trial']}, attempt {report['attempt']}")
-        for name, final in report["final"].items():
-            cost = report["subgoals"].get(name, {"runs": 0, "states": 0, "cached": 0})
+        for name, cost in report["subgoals"].items():
             typer.echo(
-                f"  {name}: {' '.join(final)} at the end; {cost['states']} distinct states, "
-                f"{cost['runs']} runs, {cost['cached']} from the cache"
+                f"  {name}: {' '.join(report['final'].get(name, []))} at the end; {cost['states']} distinct "
+                f"states, {cost['runs']} runs, {cost['cached']} from the cache"
             )
-        for differ in report["differ"]:
+        if report["differ"] is not None:
             typer.echo(
-                f"  {differ['subgoal']}, step {differ['step']}: {differ['cached']} by its declared reads, "
+                f"  {report['recorded']} recorded verdicts judged again on whole states, "
+                f"{len(report['differ'])} differ"
+            )
+        for differ in report["differ"] or []:
+            typer.echo(
+                f"  {differ['subgoal']}, step {differ['step']}: {differ['cached']} is recorded, "
                 f"{differ['fresh']} on the full state"
             )
     if open_ended:

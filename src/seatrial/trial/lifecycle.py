@@ -214,7 +214,7 @@ def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopRea
             meter.agent_acts()
             agent.answer(request, {})
             problem = readable(str(request.params.get("traceback", "")))[-4000:]
-            return "agent_fault", {"problem": problem, "started": agent.ready}
+            return "agent_fault", {"problem": problem, "started": True}
         agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
     assert gateway.stop_reason is not None
     return gateway.stop_reason, {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from seatrial.environment.state.overlay import remove_tree
 
-PREFIX = "seatrial-verify-"
+PREFIX = "seatrial-judging-"
 
 
 @contextmanager

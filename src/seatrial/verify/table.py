@@ -37,7 +37,10 @@ def read_verdicts(run: RunFolder, trial: str, attempt: int) -> TrialVerdicts:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A cached verdict that a fresh run on the full state does not give: the reads are too narrow."""
+    """A recorded verdict that a fresh run on the full state does not give.
+
+    Either the declared reads are too narrow, or the record was changed, or the verifier is not steady.
+    """
 
     step: int
     subgoal: str
@@ -53,7 +56,7 @@ def fresh_check(
     Args:
         judge: with the verifiers that made the table.
         journal: of the same attempt.
-        verdicts: judged at every step.
+        verdicts: as recorded, judged at every step.
         progress: called with (steps done, steps in all).
 
     Returns:
@@ -66,7 +69,7 @@ def fresh_check(
     standing: dict[str, Verdict] = {}
     known: dict[tuple[str, str], Verdict] = {}
     found = []
-    total = max(rows, default=0)
+    total, last = max(rows, default=0), 0
     for step in steps(journal, judge.objects):
         whole.apply(step.changes)
         standing |= rows.get(step.number, {})
@@ -76,6 +79,11 @@ def fresh_check(
                 known[key] = judge.fresh(judge.subgoal(name), whole)[0].verdict
             if known[key] != cached:
                 found.append(Mismatch(step.number, name, cached, known[key]))
+        last = step.number
         if progress is not None:
             progress(step.number, max(total, step.number))
+    for name, runs in verdicts.final.items():
+        fresh = known.get((name, whole.seen.digest())) or judge.fresh(judge.subgoal(name), whole)[0].verdict
+        if len(set(runs)) == 1 and runs[0] != fresh:
+            found.append(Mismatch(last, name, runs[0], fresh))
     return found

@@ -7,6 +7,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.families.repair.package import Package
@@ -111,8 +112,7 @@ def unpack(package: Package, archive: Path, target: Path) -> None:
                 inside = member.name.removeprefix(top)
                 if member.isreg() and member.name.startswith(top) and is_kept(package, inside):
                     # Owners, times and odd modes of the archive are nobody's business.
-                    plain = member.replace(name=inside, mode=0o644, mtime=0)
-                    tar.extract(plain, target, filter="data", set_attrs=False)
+                    _write(tar.extractfile(member), target, inside)
     except (tarfile.TarError, OSError, EOFError) as fault:
         raise SpecError(
             str(archive), "", f"cannot be unpacked: {fault}", "Delete it and generate again"
@@ -120,6 +120,16 @@ def unpack(package: Package, archive: Path, target: Path) -> None:
     missing = [name for name in package.keep if not (target / name).exists()]
     if missing:
         raise SpecError(str(archive), "", f"holds no {', '.join(missing)}", "Correct the package's `keep`")
+
+
+def _write(content: IO[bytes] | None, target: Path, inside: str) -> None:
+    """Write one regular file below ``target``; its name must not lead out of it."""
+    path = target / inside
+    if content is None or not path.resolve().is_relative_to(target.resolve()):
+        raise tarfile.TarError(f"{inside!r} leads out of the folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.read())
+    path.chmod(0o644)
 
 
 def is_kept(package: Package, path: str) -> bool:
