@@ -44,8 +44,8 @@ def run(
 ) -> None:
     """Run every trial of an experiment, judge it at every step and measure it.
 
-    Everything in the experiment and its tasks is checked before anything is written. The run folder can be
-    given to `seatrial show`, `seatrial report` and `seatrial verify` at any time.
+    Everything in the experiment and its tasks is checked before anything is written. The run folder is
+    then given to `seatrial show`, `seatrial report` and `seatrial verify`; an unfinished one to `run` again.
     """
     loaded = load_experiment(experiment)
     folder = open_run(loaded, out or Path("runs") / loaded.spec.name, unsafe)
