@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.environment.confine.rootfs import package_folders
 from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox
 from seatrial.errors import EnvironmentFault, StateOverrun
 from tests.environment.lab import Lab, output
@@ -313,3 +314,7 @@ def test_a_state_beyond_its_bound_is_the_agents_doing(lab: Lab):
     with pytest.raises(StateOverrun, match="more than may be recorded"):
         world.settle()
     world.close()
+
+
+def test_the_packages_of_the_host_are_looked_for_once_a_process():
+    assert package_folders() is package_folders()

@@ -7,6 +7,7 @@ import glob
 import os
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 from seatrial.environment.confine import syscalls
 from seatrial.environment.confine.namespaces import is_real_root
@@ -68,6 +69,7 @@ def mount_interpreter(interpreter: Interpreter, stage: str) -> None:
         os.chdir(here)
 
 
+@cache
 def package_folders() -> list[str]:
     """Folders below /usr that hold third-party packages, those of bundled interpreters too."""
     found: list[str] = []
