@@ -50,12 +50,14 @@ def report(*arguments: object) -> Any:
 
 
 def test_it_judges_from_the_run_folder_alone(run: RunFolder) -> None:
-    first = report(run.folder, "--check")
+    first = report(run.folder)
     assert first["unfinished"] == ["u"]
     (trial,) = first["trials"]
     assert trial["final"] == {"one": ["fail", "fail"]}
     assert trial["subgoals"] == {"one": {"runs": 2, "states": 2, "cached": 1}}
-    assert trial["differ"] == []
+    assert trial["differ"] is None
+    checked = report(run.folder, "--check")["trials"][0]
+    assert (checked["differ"], checked["recorded"], checked["subgoals"]) == ([], 3, {})
     table = read_verdicts(run, "t", 1)
     assert [(row.step, row.verdict) for row in table.rows] == [(0, "fail"), (1, "pass"), (2, "fail")]
     assert report(run.folder)["trials"][0]["subgoals"]["one"]["runs"] == 0

@@ -84,6 +84,7 @@ def fresh_check(
             progress(step.number, max(total, step.number))
     for name, runs in verdicts.final.items():
         fresh = known.get((name, whole.seen.digest())) or judge.fresh(judge.subgoal(name), whole)[0].verdict
-        if len(set(runs)) == 1 and runs[0] != fresh:
-            found.append(Mismatch(last, name, runs[0], fresh))
+        differs = Mismatch(last, name, runs[0], fresh) if runs else None
+        if differs is not None and len(set(runs)) == 1 and runs[0] != fresh and differs not in found:
+            found.append(differs)
     return found
