@@ -343,3 +343,17 @@ def test_an_agent_that_cannot_be_made_fails_by_itself(tmp_path: Path) -> None:
     (line,) = run.index()
     assert (line.stop_reason, line.infrastructure) == ("agent_fault", False)
     assert "KeyError" in line.note
+
+
+def test_trials_that_could_not_be_completed_are_a_finding(tmp_path: Path) -> None:
+    shutil.copytree(WORKED, tmp_path / "worked")
+    task = tmp_path / "worked" / "migration"
+    (task / "setup.sh").write_text("exit 3\n")
+    toml = (task / "task.toml").read_text()
+    (task / "task.toml").write_text(
+        toml.replace("[horizon]", '[environment]\nsetup = "setup.sh"\n\n[horizon]')
+    )
+    path = str(tmp_path / "worked" / "experiment.toml")
+    said = seatrial("run", path, "-o", str(tmp_path / "run"), status=1)
+    assert "2 trials could not be completed" in said
+    assert "exit code 3" in said

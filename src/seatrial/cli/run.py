@@ -120,4 +120,5 @@ def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
         typer.echo(f"Run folder: {folder.folder}")
     if tally.given_up:
         listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.given_up.items())
-        raise SeatrialError(f"{len(tally.given_up)} trials could not be completed: {listed}")
+        typer.echo(f"seatrial: {len(tally.given_up)} trials could not be completed: {listed}", err=True)
+        raise typer.Exit(1)
