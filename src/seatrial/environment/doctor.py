@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -160,7 +160,7 @@ def _namespace_remedy() -> str:
 
 
 @contextlib.contextmanager
-def _ground(place: Path):  # type: ignore[no-untyped-def]
+def _ground(place: Path) -> Iterator[Ground]:
     """A small ground in a folder of its own, gone afterwards."""
     host = enter_host(slot=999)
     folder = Path(tempfile.mkdtemp(prefix="seatrial-doctor-", dir=place))

@@ -72,11 +72,11 @@ class Guard:
         for path, what in used.items():
             window.see(path, what)
         if touched.overflow or watcher is None:
-            window.doubt("", lambda _: True)
+            window.doubt("", lambda _rule, _path: True)
         elif not watcher.sees_everything:
             for raw in touched.blind:
                 folder = path_text(os.fsencode(raw))
-                window.doubt(folder, lambda rule, at=folder: rule.could_match_below(at))  # type: ignore[misc]
+                window.doubt(folder, lambda rule, path: rule.could_match_below(path))
             if touched.lost:
                 self._compare_times(window)
         remade = {path for path, what in used.items() if what & (CREATED | REMOVED)}
@@ -102,7 +102,7 @@ class Guard:
         """Doubt every constrained file that was linked or changed unseen."""
         for path, before in list(self._known.items()):
             if self._stamp(path) != before:
-                window.doubt(path, lambda rule, at=path: rule.matches(at))  # type: ignore[misc]
+                window.doubt(path, lambda rule, path: rule.matches(path))
                 self._learn([path])
 
     def _learn(self, paths: Iterable[str]) -> None:
@@ -141,10 +141,10 @@ class _Window:
                     rule.constraint, path, rule.kind, True
                 )
 
-    def doubt(self, path: str, concerns: Callable[[Rule], bool]) -> None:
+    def doubt(self, path: str, concerns: Callable[[Rule, str], bool]) -> None:
         """Something may have been done to a path, or below it."""
         for rule in self._rules:
-            if concerns(rule):
+            if concerns(rule, path):
                 sighting = Sighting(rule.constraint, path, rule.kind, False)
                 self._seen.setdefault((rule.constraint, rule.kind, path), sighting)
 

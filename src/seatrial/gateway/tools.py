@@ -64,8 +64,9 @@ def _fits(value: object, kind: str) -> bool:
     if kind == "str":
         return isinstance(value, str)
     if kind in ("number", "share"):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and (kind == "number" or 0 <= value <= 1)  # type: ignore[operator]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return kind == "number" or 0 <= value <= 1
     return isinstance(value, dict | list)
 
 
