@@ -35,7 +35,7 @@ def test_a_conclusion_names_what_is_unknown():
 
 
 def test_limits_name_the_conditions_that_weaken_a_run(tmp_path):
-    from seatrial.report.evidence import read_run
+    from seatrial.evidence.read import read_run
 
     made = RunMaker(tmp_path / "run", [cell("t-1")], systems={"careful": {"privileged": True}}, unsafe=True)
     made.trial(cell("t-1"), all_pass(), stop="budget_actions")

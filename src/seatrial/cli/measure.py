@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from seatrial.evidence.read import read_run
 from seatrial.records.table import write_records
-from seatrial.report.evidence import read_run
 
 
 def measure(

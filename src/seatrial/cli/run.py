@@ -10,9 +10,9 @@ from rich.progress import Progress
 
 from seatrial.cli.show_steps import visible
 from seatrial.errors import SeatrialError
+from seatrial.evidence.read import read_run
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
-from seatrial.report.evidence import read_run
 from seatrial.schedule.open_run import close_dead_attempts, lock_run, open_run
 from seatrial.schedule.runner import Tally, run_plan
 from seatrial.spec.loading import load_experiment

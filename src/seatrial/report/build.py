@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from seatrial.errors import JournalError, UsageError
+from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_run
 from seatrial.journal.run import write_json, write_whole
 from seatrial.records.table import refuse_duplicates
 from seatrial.report.comparisons import compare_systems, flat_comparison
-from seatrial.report.evidence import AttemptEvidence, RunEvidence, read_run
 from seatrial.report.figures import progress_svg
 from seatrial.report.findings import conclusions, limits
 from seatrial.report.intervals import Intervals, rate_table

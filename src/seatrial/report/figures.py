@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from seatrial.report.evidence import AttemptEvidence
+from seatrial.evidence.read import AttemptEvidence
 from seatrial.report.wording import course
 
 # A family every SVG viewer has; nothing is downloaded.

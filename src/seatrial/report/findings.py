@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from seatrial.estimate.estimate import Estimate
+from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report.comparisons import UNDECIDED, Comparison
-from seatrial.report.evidence import AttemptEvidence, RunEvidence
 from seatrial.report.tables import WHOLE, Row
 from seatrial.report.wording import counted, difference
 

@@ -6,9 +6,9 @@ from importlib.resources import files
 
 import msgspec
 
+from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report import wording
 from seatrial.report.comparisons import Comparison
-from seatrial.report.evidence import AttemptEvidence, RunEvidence
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
 from seatrial.report.tables import WHOLE, Cell, Row

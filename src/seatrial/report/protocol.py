@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from seatrial.evidence.read import RunEvidence
 from seatrial.journal.run import Manifest
-from seatrial.report.evidence import RunEvidence
 from seatrial.report.wording import counted
 from seatrial.spec.task import Task
 

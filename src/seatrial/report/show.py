@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from seatrial.errors import UsageError
+from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_ended_journal, read_run
 from seatrial.journal.run import RunFolder
-from seatrial.report.evidence import AttemptEvidence, RunEvidence, read_ended_journal, read_run
 from seatrial.report.steps import trial_steps
 
 

@@ -1,0 +1,1 @@
+"""A run read back: journals and verdict tables, measured anew."""
