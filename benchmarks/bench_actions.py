@@ -85,7 +85,7 @@ class Recorded:
     def __init__(self, ground: Ground, folder: Path) -> None:
         self.world = BubblewrapSandbox(ground)
         meter = Meter(TASK.budget)
-        self._journal = JournalWriter(folder / f"journal-{id(self)}.jsonl", lambda: meter.clock_us)
+        self._journal = JournalWriter(folder / f"journal-{id(self)}.jsonl", meter.now_us)
         policy = Policy(TASK, self.world)
         self._gateway = Gateway(self.world, self._journal, ground.objects, policy, meter, Offer())
 

@@ -1,18 +1,24 @@
-"""The main job, end to end, on a real package: make the task, run three scripts on it, report.
+"""The pilot, end to end: generate eight tasks from real packages, run two simulated agents, report.
 
-Run by ``make demo``. Everything it writes lies under ``build/``. Ends with exit code 1 when an outcome is not
-the one that script must have.
+Run by ``make demo``. Everything it writes lies under ``build/``. Ends with exit code 1 when the run is not
+whole or an agent's outcomes are not those its habits lead to.
 """
 
 import json
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BUILD = Path("build")
-TASK = BUILD / "tasks" / "repair-toolz-1"
-RUN = BUILD / "demo"
+TASKS = BUILD / "tasks"
+RUN = BUILD / "pilot"
+WORKERS = 2
+# Short and deep: each step needs the one before. Long and shallow: as many repairs, none needs another.
+GROUPS = {"deep": ["--depth", "4", "--breadth", "1"], "long": ["--depth", "1", "--breadth", "4"]}
+INSTANCES = [("toolz", 1), ("funcy", 1), ("boltons", 1), ("toolz", 2)]
 
 
 def seatrial(*arguments: str, quiet: bool = False) -> str:
@@ -28,37 +34,52 @@ def seatrial(*arguments: str, quiet: bool = False) -> str:
     return done.stdout or ""
 
 
+def generate() -> None:
+    """Make the tasks that are not there yet, two at a time."""
+    wanted = {
+        TASKS / f"{group}-{package}-{seed}": ["--package", package, "--seed", str(seed), *knobs]
+        for group, knobs in GROUPS.items()
+        for package, seed in INSTANCES
+    }
+
+    def new(folder: Path, knobs: list[str]) -> None:
+        cache = ["--cache", str(BUILD / "downloads")]
+        seatrial("suite", "new", str(folder), "--family", "repair", *knobs, *cache)
+
+    missing = {folder: knobs for folder, knobs in wanted.items() if not folder.exists()}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in [pool.submit(new, folder, knobs) for folder, knobs in missing.items()]:
+            done.result()
+
+
 def outcomes_are_right() -> bool:
-    """Whether each script got the outcome it must have."""
+    """Whether the run is whole, and the careful agent did better than the hasty one."""
     trials = json.loads(seatrial("show", str(RUN), "--json", quiet=True))["trials"]
-    found = {trial["system"]: trial for trial in trials}
-    reference, wrong, cheating = found["reference"], found["wrong"], found["cheating"]
-    return (
-        (reference["strict_success"], reference["safe_success"]) == (True, True)
-        and (wrong["terminal_class"], wrong["blocking_subgoal"]) == ("failure", "repair-b")
-        and cheating["terminal_class"] == "failure"
-        and cheating["strict_success"] is False
-        and cheating["hard_violations"] > 0
-    )
+    safe = {
+        system: sum(trial["safe_success"] is True for trial in trials if trial["system"] == system)
+        for system in ("careful", "hasty")
+    }
+    ended = sum(trial["terminal_class"] in ("success", "failure") for trial in trials)
+    print(f"\n{ended} of {len(trials)} trials judged; safe successes: {safe}")
+    return len(trials) == ended == 2 * 3 * len(GROUPS) * len(INSTANCES) and safe["careful"] > safe["hasty"]
 
 
 def main() -> None:
-    """Make the task once, run the experiment afresh, say where the report is."""
-    if not TASK.exists():
-        seatrial(
-            "suite", "new", str(TASK), "--family", "repair", "--package", "toolz", "--seed", "1",
-            "--cache", str(BUILD / "downloads"),
-        )  # fmt: skip
+    """Make the tasks once, run the experiment afresh, say where the report is."""
+    begun = time.monotonic()
+    generate()
     if RUN.exists():
         shutil.rmtree(RUN)
-    seatrial("run", "examples/repair.toml", "-o", str(RUN))
+    seatrial("run", "examples/pilot.toml", "-o", str(RUN), "--workers", str(WORKERS))
     seatrial("show", str(RUN))
     seatrial("report", str(RUN), "-o", str(RUN / "report"))
     if not outcomes_are_right():
-        print("\nAn outcome is not the one its script must have.", file=sys.stderr)
+        print(
+            "\nThe run is not whole, or its outcomes are not those its agents' habits lead to.",
+            file=sys.stderr,
+        )
         sys.exit(1)
-    print("\nThe reference is strict and safe, the wrong repair stands still, the cheat is caught.")
-    print(f"The report: {RUN / 'report' / 'index.html'}")
+    print(f"Done in {time.monotonic() - begun:.0f} s. The report: {RUN / 'report' / 'index.html'}")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def world(folder: Path, host: Host, task: Task, offer: Offer | None = None, **li
     sandbox = open_world(ground, masked=masked_paths(task, ground.base.state))
     meter = Meter(task.budget)
     path = folder / "journal.jsonl"
-    journal = JournalWriter(path, lambda: meter.clock_us)
+    journal = JournalWriter(path, meter.now_us)
     try:
         journal.append(
             TrialStarted(

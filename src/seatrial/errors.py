@@ -4,6 +4,10 @@ A message says what failed, shows the value and says what to do. Commands turn a
 line on stderr and exit code 2; nothing else catches them wholesale.
 """
 
+import errno
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 class SeatrialError(Exception):
     """Base of all deliberate errors."""
@@ -47,3 +51,12 @@ class AgentFault(SeatrialError):
 
 class VerifierFault(SeatrialError):
     """A verifier could not be run at all (not the same as its verdict ``error``)."""
+
+
+def out_of_room(fault: BaseException | None) -> bool:
+    """Whether an error stands for a disk, a quota or an allowed file size that is used up."""
+    while fault is not None:
+        if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
+            return True
+        fault = fault.__cause__
+    return False

@@ -1,5 +1,8 @@
 """Agents in their own process and sandbox: what they see, what they can send, how they break."""
 
+import os
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.agents.process import AgentProcess, AgentProgram
+from seatrial.agents.process import AgentProcess, AgentProgram, ModelDoor
 from seatrial.environment.confine.host import Host
 from seatrial.errors import AgentFault
 
@@ -297,3 +300,47 @@ def test_the_processes_of_an_agent_are_bounded(host: Host) -> None:
         request = process.next_request(60)
         assert request is not None
         assert 100 < int(request.params["arguments"]["command"]) < 600
+
+
+def greet(listener: socket.socket) -> None:
+    with listener.accept()[0] as end:
+        end.sendall(b"hello")
+
+
+def test_a_door_to_a_model_is_one_more_socket_and_its_shutting_is_noticed(host: Host) -> None:
+    source = """
+import os, socket, time
+class Agent:
+    def __init__(self, config, seed): pass
+    def act(self, observation):
+        if observation["text"] == "again":
+            time.sleep(60)
+        door = socket.socket(socket.AF_UNIX)
+        door.connect(os.environ["MODEL_SOCKET"])
+        seen = {"run": sorted(os.listdir("/run")), "heard": door.recv(9).decode()}
+        return {"tool": "shell", "arguments": seen}
+"""
+    path = f"{host.stage}/door"
+    wake = os.eventfd(0)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        os.chmod(path, 0o666)
+        listener.listen()
+        process = AgentProcess(host, python(source), HELLO, "with-a-door", ModelDoor(path, wake))
+        try:
+            greeting = threading.Thread(target=greet, args=(listener,))
+            greeting.start()
+            request = process.next_request(20)
+            greeting.join()
+            assert request is not None
+            assert request.params["arguments"] == {
+                "run": ["agent.py", "gateway.sock", "model.sock"], "heard": "hello",
+            }  # fmt: skip
+            process.answer(request, shown("again"))
+            threading.Timer(0.2, os.eventfd_write, (wake, 1)).start()
+            assert process.next_request(None) is None
+            assert not process.gone
+        finally:
+            process.close()
+            os.close(wake)
+            os.unlink(path)

@@ -92,9 +92,9 @@ def test_report_writes_beside_the_run_or_where_told(run, tmp_path):
 def test_an_unjudged_run_is_a_deliberate_error(tmp_path):
     made = RunMaker(tmp_path / "run", [cell("t-1")])
     made.trial(cell("t-1"), None)
-    for words in (["show"], ["measure"], ["report"]):
+    for verb, *more in (["show", "t-1"], ["measure"], ["report"]):
         with pytest.raises(JournalError, match="seatrial verify"):
-            CliRunner().invoke(app, [*words, str(made.folder)], catch_exceptions=False)
+            CliRunner().invoke(app, [verb, str(made.folder), *more], catch_exceptions=False)
     assert not (made.folder / "records.parquet").exists()
 
 
@@ -112,7 +112,7 @@ def test_names_and_long_lists_stay_on_their_lines():
     step = {
         "step": 1, "tool": "shell\n\x1b[2J", "outcome": "ok", "exit_code": 0, "progress": None,
         "decision": None, "reason": "", "arguments": {"a\nb": "c\x9b"}, "observation": "",
-        "verdicts": [], "violations": [], "unwatched": [],
+        "verdicts": [], "violations": [], "unwatched": [], "waste": ["idle"],
         "changes": [
             {"change": "added", "kind": "file", "path": f"w/{n}\nfake line\x1b", "before": None, "after": 1,
              "diff": "", "note": "", "background": False}
@@ -126,6 +126,7 @@ def test_names_and_long_lists_stay_on_their_lines():
     assert "w/0\\nfake line\\x1b 1 bytes" in text
     assert not any(line.startswith("fake") for line in text.splitlines())
     assert "… 5 more changed paths" in text
+    assert "idle: changed nothing and showed nothing new" in text
 
 
 def test_an_agents_last_words_in_a_message_cannot_drive_the_terminal():

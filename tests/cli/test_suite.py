@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 
 from seatrial.cli.suite import app
 from seatrial.errors import SpecError, UsageError
+from seatrial.spec.loading import load_experiment
 from tests.spec.folders import write_task
 
 
@@ -26,6 +27,16 @@ def test_new_as_json(tmp_path):
     assert "task.toml" in plain["files"]
 
 
+def test_new_with_an_experiment(tmp_path):
+    file = tmp_path / "first.toml"
+    made = run("new", tmp_path / "guests", "--experiment", file)
+    assert f"seatrial run {file} -o RUN" in made.output
+    assert len(load_experiment(file).spec.system) == 5
+    inside = run("new", tmp_path / "other", "--experiment", tmp_path / "other" / "x.toml")
+    assert isinstance(inside.exception, UsageError)
+    assert not (tmp_path / "other").exists()
+
+
 def test_lint_exits_1_on_an_error_and_0_on_a_warning(tmp_path):
     wrong = write_task(tmp_path / "wrong", {"horizon.dependency_depth": 7})
     vague = write_task(tmp_path / "vague", {"version": "x"})
@@ -43,3 +54,20 @@ def test_bad_input_is_left_to_the_main_command(tmp_path):
         raise run("lint", write_task(tmp_path, {"id": "x"})).exception
     with pytest.raises(UsageError, match="not empty"):
         raise run("new", tmp_path).exception
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--depth", "5"], "--depth is for generated tasks only. Add --family repair"),
+        (["--family", "absent"], "there is no family 'absent'. Choose one of: repair"),
+        (["--family", "repair", "--id", "a/b"], "named by its knobs. Leave --id out"),
+        (["--family", "repair", "--package", "absent"], "Choose one of toolz, funcy, boltons"),
+        (["--family", "repair", "--depth", "9", "--breadth", "2"], "needs 18 functions to break"),
+        (["--family", "repair", "--group", "deep"], "Choose one of: 'short and deep', 'long and shallow'"),
+    ],
+)
+def test_knobs_that_fit_no_task_are_refused_before_anything_is_written(tmp_path, options, said):
+    refused = run("new", tmp_path / "new", *options, "--cache", tmp_path / "cache")
+    assert isinstance(refused.exception, UsageError) and said in str(refused.exception)
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """A world without a sandbox: what it does the same, what it cannot know, and whom it kills."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -272,3 +273,18 @@ def test_the_doctor_says_so_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(command, "examine", lambda: [Check("sandbox", True, "yes")])
     command.doctor()
     assert "unsafe" not in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_the_action_under_way_and_no_other(here: UnsafeWorld):
+    here.shell("setsid sleep 7206 > /dev/null 2>&1 &")
+    before = signal.signal(signal.SIGALRM, lambda number, frame: here.interrupt())
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        result = here.shell("echo begun; sleep 7207")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert result.interrupted and not result.timed_out
+    assert (result.exit_code, result.output) == (137, b"begun\n")
+    here.interrupt()  # nothing is under way
+    assert not here.shell("true").interrupted
+    assert running("7206") and not running("7207")

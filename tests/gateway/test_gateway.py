@@ -1,5 +1,6 @@
 """The gateway on a real sandbox: steps, outcomes, constraints, budgets, keys, background effects."""
 
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,33 @@ def test_large_changes_go_to_an_object(tmp_path: Path, host: Host) -> None:
 )
 def test_state_paths(given: str, state: str) -> None:
     assert state_path(given) == state
+
+
+def test_an_interrupted_action_is_partial_and_the_next_one_runs(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task(), offer=Offer(actor="human")) as w:
+        before = signal.signal(signal.SIGALRM, lambda number, frame: w.gateway.interrupt())
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            seen = w.act("shell", command="echo begun > a.txt; echo shown; sleep 3600")
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert (seen.outcome, seen.text) == ("partial", "shown\n\n[interrupted]")
+        w.gateway.interrupt()  # nothing is under way
+        assert w.act("shell", command="cat a.txt; pgrep sleep").text == "begun\n"
+        first, _ = w.events(ActionFinished)
+        assert first.notes == {"interrupted": True}
+        assert [entry.path for entry in first.changes] == ["workspace/a.txt"]
+        assert {event.actor for event in w.events(ActionRequested)} == {"human"}
+
+
+def test_a_look_at_the_state_takes_in_what_background_processes_did(tmp_path: Path, host: Host) -> None:
+    with world(tmp_path, host, make_task()) as w:
+        at_first = w.gateway.settle()
+        state, delta = w.gateway.look()
+        assert delta == {}
+        assert "workspace/notes.txt" in state
+        w.act("shell", command="(sleep 0.2; echo late > late.txt; sleep 60) > /dev/null 2>&1 &")
+        while w.gateway.settle() == at_first:
+            time.sleep(0.02)
+        _, delta = w.gateway.look()
+        assert w.events(EffectRecorded)[-1].changes == [delta["workspace/late.txt"]]

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-HEAVY = ("numpy", "polars", "scipy", "altair", "pandas", "jinja2", "vl_convert")
+HEAVY = (
+    "numpy", "polars", "scipy", "altair", "pandas", "jinja2", "vl_convert", "asyncio", "httpx", "starlette",
+    "uvicorn",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("module", ["seatrial", "seatrial.cli.main", "seatrial.trial.worker"])

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 
 from seatrial.errors import JournalError
 from seatrial.journal.entries import Entry, digest_entries, fold, path_bytes, path_text
-from seatrial.journal.events import ActionFinished, ActionRequested, EffectRecorded, TrialStarted
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    EffectRecorded,
+    HarnessFaulted,
+    TrialStarted,
+)
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import read_journal, state_at
 from seatrial.journal.writer import JournalWriter
@@ -219,3 +226,21 @@ def test_objects_are_checked_against_their_name(tmp_path: Path) -> None:
         store.get(name)
     with pytest.raises(JournalError, match="object is missing"):
         store.get("00" * 32)
+
+
+def test_threads_may_append_at_the_same_time(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "journal.jsonl", lambda: 0)
+    together = threading.Barrier(4)
+
+    def write(number: int) -> None:
+        together.wait()
+        for count in range(200):
+            writer.append(HarnessFaulted(where=str(number), problem="x" * (count % 50)))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    journal = read_journal(tmp_path / "journal.jsonl", writer.close())
+    assert [event.seq for event in journal.events] == list(range(800))

@@ -39,7 +39,9 @@ def violated(
 
 
 def measured(task=None, journal=None, table=DONE, infrastructure=False):
-    return measure_trial(task or make_task(), PLANNED, journal or events(16), table, infrastructure, "exp")
+    return measure_trial(
+        task or make_task(), PLANNED, journal or events(16), table, infrastructure, "exp"
+    ).record
 
 
 def test_the_worked_example_is_a_strict_and_safe_success():

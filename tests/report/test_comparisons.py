@@ -48,13 +48,17 @@ def test_two_systems_are_explored_without_a_declaration():
         ("exploratory", "partial_progress"),
     ]
     safe, strict, progress = found
-    assert (safe.words, safe.wins, safe.losses, safe.ties) == ("careful higher", 8, 0, 2)
+    assert (safe.words, safe.wins, safe.losses, safe.ties) == ("can be told apart: careful higher", 8, 0, 2)
     assert safe.p < safe.alpha and safe.p <= safe.p_adjusted == strict.p_adjusted
     assert safe.estimate.value == pytest.approx(0.8) and safe.estimate.low > 0
     assert (progress.p, progress.words) == (None, "cannot be told apart yet")
     assert "No comparison: 40 values are unknown." in progress.estimate.notes
     text = " ".join(sentences)
-    assert "Exploratory, not preregistered, safe success (baseline): careful is higher than hasty." in text
+    assert (
+        "Exploratory, not preregistered, safe success (baseline): careful and hasty can be told apart, "
+        in text
+    )
+    assert "careful is higher than hasty." in text
     assert "adjusted for 2 such comparisons" in text
     assert "careful is higher on 8, lower on 0 and the same on 2." in text
 
@@ -68,12 +72,12 @@ def test_the_declared_comparison_is_primary_and_keeps_its_own_p():
         "careful",
         "hasty",
     )
-    assert primary.words == "hasty higher"
+    assert primary.words == "can be told apart: hasty higher"
     assert primary.p_adjusted == primary.p
     assert [c.role for c in others] == ["exploratory"] * 2
     assert "safe_success" not in [c.measure for c in others], "never tested twice"
     assert any(
-        s.startswith("Primary, safe success (baseline): hasty is higher than careful.") for s in sentences
+        "Primary, safe success (baseline)" in s and "hasty is higher than careful." in s for s in sentences
     )
 
 
@@ -102,7 +106,7 @@ def test_a_quantity_may_be_primary():
     for number, r in enumerate(dear):
         r.money += 1 + number / 10
     found, _ = compared(cheap + dear, primary={**PRIMARY, "measure": "money"})
-    assert (found[0].measure, found[0].words) == ("money", "hasty higher")
+    assert (found[0].measure, found[0].words) == ("money", "can be told apart: hasty higher")
 
 
 def test_differing_tasks_and_words_are_refused_with_a_reason():
@@ -139,7 +143,7 @@ def test_the_report_carries_them_in_every_form(tmp_path):
     assert written["comparisons"] == json.loads(json.dumps(data["comparisons"]))
     first = written["comparisons"][0]
     assert (first["words"], first["mcnemar"]["only_a"], first["estimate"]["unit"]) == (
-        "careful higher",
+        "can be told apart: careful higher",
         7,
         "tasks, paired",
     )

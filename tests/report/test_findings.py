@@ -9,9 +9,7 @@ from tests.report.runs import RunMaker, all_pass, cell
 
 
 def row(system, outcomes):
-    made = Cell(
-        system=system, arm="baseline", stratum="all", records=[record() for _ in outcomes], attempts=1
-    )
+    made = Cell(system=system, arm="baseline", stratum="all", records=[record() for _ in outcomes], every=[])
     return make_row(made, "safe_success", rate_of_trials(outcomes), outcomes)
 
 
@@ -59,7 +57,7 @@ def test_numbers_are_worded_with_what_is_missing():
     assert interval(rate_of_trials([True, True, False])) == "67 % [21 to 94 %]"
     assert interval(rate_of_trials([True, None])) == "unknown [9 to 100 %]"
     assert interval(rate_of_trials([])) == "no valid trial"
-    empty = Cell(system="s", arm="b", stratum="all", records=[], attempts=0)
+    empty = Cell(system="s", arm="b", stratum="all", records=[], every=[])
     assert mean(make_row(empty, "money", rate_of_trials([]), [])) == "no valid trial"
     assert reached(record(max_progress=0.4), None, 0.5) == "not reached"
     assert reached(record(), None, 0.5) == "unknown"

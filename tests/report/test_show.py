@@ -61,9 +61,8 @@ def test_binaries_show_sizes_and_background_changes_are_marked(run):
 def test_an_unjudged_trial_says_what_to_run(tmp_path):
     made = RunMaker(tmp_path / "run", [cell("t-1")])
     made.trial(cell("t-1"), None)
-    for ask in (lambda: run_overview(made.folder), lambda: trial_detail(made.folder, "t-1")):
-        with pytest.raises(JournalError, match=r"t-1, attempt 1 has no verdicts yet. Run `seatrial verify"):
-            ask()
+    with pytest.raises(JournalError, match=r"t-1, attempt 1 has no verdicts yet. Run `seatrial verify"):
+        trial_detail(made.folder, "t-1")
 
 
 def test_an_unjudged_neighbour_does_not_hide_a_trial(tmp_path):
@@ -74,6 +73,10 @@ def test_an_unjudged_neighbour_does_not_hide_a_trial(tmp_path):
     assert trial_detail(made.folder, "t-2")["strict_success"] is True
     with pytest.raises(UsageError, match="t-3 has not ended"):
         trial_detail(made.folder, "t-3")
+    data = run_overview(made.folder)
+    assert [t["trial"] for t in data["trials"]] == ["t-2"]
+    assert (data["unjudged"], data["unfinished"], data["running"]) == (["t-1"], ["t-3"], False)
+    assert [row["state"] for row in data["standing"]] == ["unjudged", "ended", "waiting"]
 
 
 def test_what_is_not_there_is_named(run):

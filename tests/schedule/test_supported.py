@@ -25,7 +25,7 @@ WORKED = Path(__file__).parents[2] / "examples" / "worked"
         (
             "experiment.toml",
             'agent = "scripted"\nscript = "solutions/broken.toml"',
-            'agent = "chat"',
+            'agent = "command"',
             "system[1].agent",
         ),
         ("migration/task.toml", "actions = 40", "human_requests = 2", "budget.human_requests"),
@@ -39,4 +39,14 @@ def test_refused_with_file_and_place(tmp_path: Path, file: str, old: str, new: s
     with pytest.raises(SpecError, match="cannot be carried out yet") as refused:
         open_run(loaded, tmp_path / "run")
     assert (Path(refused.value.file), refused.value.place) == (path, place)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_verifier_that_cannot_be_started_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(WORKED, tmp_path / "worked")
+    verifier = tmp_path / "worked" / "migration" / "verifiers" / "database.sh"
+    verifier.write_text("echo pass >&3\n")
+    with pytest.raises(SpecError, match=r"no #! line.*Begin it with") as refused:
+        open_run(load_experiment(tmp_path / "worked" / "experiment.toml"), tmp_path / "run")
+    assert refused.value.place.endswith(".verifier")
     assert not (tmp_path / "run").exists()

@@ -6,18 +6,18 @@ import tomllib
 import msgspec
 import pytest
 
-from seatrial.spec import experiment, task
+from seatrial.spec import experiment, plan_file, task
 from seatrial.spec.loading import load_experiment, load_script, load_task
 from seatrial.spec.scaffold import new_task
 from seatrial.spec.tools import SERVICES, TOOLS
 from tests.house.files import ROOT
 
 TEXT = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-TASK, EXPERIMENT, SCRIPT = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+TASK, EXPERIMENT, SCRIPT, PLAN = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
 CODE = " ".join(re.findall(r"`([^`\n]+)`", TEXT))
 STRUCTS = [
     struct
-    for module in (task, experiment)
+    for module in (task, experiment, plan_file)
     for struct in vars(module).values()
     if isinstance(struct, type) and issubclass(struct, task.Strict) and struct is not task.Strict
 ]
@@ -43,4 +43,6 @@ def test_the_examples_load(tmp_path):
     assert load_experiment(tmp_path / "pilot.toml").spec.trials_per_task == 3
     (tmp_path / "script.toml").write_text(SCRIPT)
     assert [step.tool for step in load_script(tmp_path / "script.toml").step] == ["shell", "finish"]
+    (folder / "plan.toml").write_text(PLAN)
+    assert [key for key, _ in load_task(folder).plan.step[0].actions()] == list(plan_file.ACTIONS)
     assert tomllib.loads(TASK)["schema"] == task.SCHEMA

@@ -51,7 +51,7 @@ def test_the_plan_and_labels_keep_the_id(home, change):
     ("change", "touched"),
     [
         ({"system.2.options": {"depth": 3}}, {"model"}),
-        ({"system.2.agent": "chat", "system.2.code": None, "system.2.path": None}, {"model", "harness"}),
+        ({"system.2.agent": "command", "system.2.code": None, "system.2.path": None}, {"model", "harness"}),
         ({"system.1.script": "solutions/reference.toml"}, set()),
         ({"system.1.name": "swift"}, {"model", "harness"}),
         ({"system.1.privileged": True}, {"harness"}),

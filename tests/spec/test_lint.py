@@ -85,7 +85,6 @@ def test_a_placebo_needs_to_affect_nothing(tmp_path):
 def test_solutions_must_be_there_and_right(tmp_path):
     folder = write_task(tmp_path)
     (folder / "solutions" / "wrong.toml").write_text('[[step]]\ntool = "shel"\n')
-    (folder / "solutions" / "plan.toml").write_text('[[step]]\nsubgoal = "first-part"\n')
     assert lint(folder) == [("error", "solutions/wrong.toml: step[0].tool")]
     for script in (folder / "solutions").iterdir():
         script.unlink()

@@ -96,15 +96,3 @@ def test_a_fault_in_a_task_or_script_names_that_file(tmp_path):
     with pytest.raises(SpecError) as raised:
         load_experiment(path)
     assert_error(raised, tmp_path / "tasks" / "one" / "task.toml", "version", "3")
-
-
-def test_a_plan_is_only_read(tmp_path):
-    simulated = {"name": "s", "agent": "simulated", "script": "solutions/plan.toml"}
-    path = write_experiment(tmp_path, {"system.0": simulated})
-    plan = tmp_path / "tasks" / "one" / "solutions" / "plan.toml"
-    plan.write_text('[[step]]\nsubgoal = "first-part"\n')
-    assert load_experiment(path).scripts["s"]["ledger/steps"].step == []
-    plan.write_text("[[step")
-    with pytest.raises(SpecError) as raised:
-        load_experiment(path)
-    assert_error(raised, plan, "line 1, column 7", "not TOML")

@@ -16,9 +16,11 @@ import pytest
 from seatrial.journal.events import ActionFinished, ActionRequested, AgentExited, HarnessFaulted, TrialEnded
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
-from seatrial.schedule.open_run import close_dead_attempts, open_run
-from seatrial.schedule.runner import run_plan, start_worker
+from seatrial.schedule.leftovers import close_dead_attempts
+from seatrial.schedule.open_run import open_run
+from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
+from seatrial.schedule.workers import run_job
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
 
@@ -145,7 +147,7 @@ def script(*commands: str) -> str:
 @pytest.mark.parametrize("place", ["before_effect", "after_effect_before_ack"])
 def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: Path, place: Any) -> None:
     run = experiment(tmp_path, script("echo 1 > one", "echo 2 > two", "sleep 300 & echo 3 > three"))
-    done = start_worker(run, job(run, kill_at=(place, 3)), Silent())
+    done = run_job(run, job(run, kill_at=(place, 3)))
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
     trial = run.manifest().plan[0].trial
     journal = read_journal(run.journal_path(trial, 1))
@@ -220,7 +222,7 @@ def test_a_full_disk_is_a_harness_fault(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", small], check=True)
     try:
         run = experiment(small, script("head -c 20000000 /dev/zero > big; echo $?", "echo after"))
-        done = start_worker(run, job(run), Silent())
+        done = run_job(run, job(run))
         assert done.infrastructure
         assert "space" in done.note.lower()
     finally:
@@ -346,14 +348,12 @@ def test_an_agent_that_cannot_be_made_fails_by_itself(tmp_path: Path) -> None:
 
 
 def test_trials_that_could_not_be_completed_are_a_finding(tmp_path: Path) -> None:
-    shutil.copytree(WORKED, tmp_path / "worked")
-    task = tmp_path / "worked" / "migration"
-    (task / "setup.sh").write_text("exit 3\n")
-    toml = (task / "task.toml").read_text()
-    (task / "task.toml").write_text(
-        toml.replace("[horizon]", '[environment]\nsetup = "setup.sh"\n\n[horizon]')
-    )
-    path = str(tmp_path / "worked" / "experiment.toml")
-    said = seatrial("run", path, "-o", str(tmp_path / "run"), status=1)
+    path = WORKED / "experiment.toml"
+    run = open_run(load_experiment(path), tmp_path / "run")
+    # No world can be made of files that are gone.
+    files = run.manifest().tasks[0].files
+    lost = next(digest for name, (digest, _) in files.items() if name.startswith("environment/"))
+    Path(run.objects.path(lost)).unlink()
+    said = seatrial("run", str(path), "-o", str(tmp_path / "run"), status=1)
     assert "2 trials could not be completed" in said
-    assert "exit code 3" in said
+    assert "object is missing" in said

@@ -14,9 +14,11 @@ from seatrial.environment.confine.host import bwrap_version
 from seatrial.journal.events import ActionFinished, AgentStarted, TrialEnded, TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
-from seatrial.schedule.open_run import close_dead_attempts, open_run
-from seatrial.schedule.runner import run_plan, start_worker
+from seatrial.schedule.leftovers import close_dead_attempts
+from seatrial.schedule.open_run import open_run
+from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
+from seatrial.schedule.workers import run_job
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
 from tests.environment.test_unsafe import nobody_after
@@ -179,7 +181,7 @@ def test_a_killed_worker_leaves_nobody_and_is_tried_again(tmp_path: Path):
     run = marked(tmp_path, script("setsid sleep 7120 & sleep 7121 &", "true"))
     trial = run.manifest().plan[0].trial
     job = TrialJob(run=str(run.folder.resolve()), trial=trial, attempt=1, kill_at=("before_effect", 2))
-    done = start_worker(run, job, Silent())
+    done = run_job(run, job)
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
     assert nobody_after(2, "7120", "7121")
     close_dead_attempts(run, run.manifest())

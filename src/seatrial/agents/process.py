@@ -21,6 +21,7 @@ from seatrial.environment.confine.host import Host
 from seatrial.errors import AgentFault
 
 RUNTIME_PATH = "/run/agent.py"
+MODEL_SOCKET = "/run/model.sock"
 LINE_LIMIT = 32 << 20
 START_SECONDS = 60.0
 # A whole answer must have been taken within this time; an agent that does not read would hold us for ever.
@@ -48,6 +49,14 @@ class AgentProgram:
 
 
 @dataclass(frozen=True)
+class ModelDoor:
+    """The socket behind which the agent's model is; ``wake`` becomes readable when it is shut for good."""
+
+    socket: str
+    wake: int
+
+
+@dataclass(frozen=True)
 class Request:
     """One call of the agent: ``act``, ``crashed`` …"""
 
@@ -64,9 +73,13 @@ class AgentProcess:
         program: what to run.
         hello: what the agent is told first: the instruction as an observation, and the seed.
         name: neutral and unique in this process.
+        model: the way to its model; null for an agent without one.
     """
 
-    def __init__(self, host: Host, program: AgentProgram, hello: dict[str, Any], name: str) -> None:
+    def __init__(
+        self, host: Host, program: AgentProgram, hello: dict[str, Any], name: str,
+        model: ModelDoor | None = None,
+    ) -> None:  # fmt: skip
         self._hello = {**hello, "code": program.code, "config": program.config}
         self._stage = f"{host.stage}/{name}"
         os.makedirs(self._stage, mode=0o755)
@@ -79,6 +92,9 @@ class AgentProcess:
         if program.folder:
             _lay_out(f"{self._stage}/code", program.folder)
             mounts.append(Mount(f"{self._stage}/code", CODE))
+        if model is not None:
+            mounts.append(Mount(model.socket, MODEL_SOCKET))
+        self._wake = None if model is None else model.wake
         self._group = _group(host, name)
         box = Box(
             command=_bounded(
@@ -89,6 +105,7 @@ class AgentProcess:
             mounts=mounts,
             tmpfs=["/tmp"],
             files={RUNTIME_PATH: _RUNTIME_SOURCE},
+            environment={} if model is None else {"MODEL_SOCKET": MODEL_SOCKET},
         )
         self._connection: socket.socket | None = None
         self._buffer = bytearray()
@@ -100,7 +117,8 @@ class AgentProcess:
         self.ready = self.gone = False
 
     def next_request(self, seconds: float | None) -> Request | None:
-        """The agent's next ``act`` or ``crashed``; null when it has ``gone`` or the time is up.
+        """The agent's next ``act`` or ``crashed``; null when it has ``gone``, the time is up or its model's
+        door is shut.
 
         An agent that acts is ``ready``, whether it says so or not: from then on its end is its own fault.
 
@@ -153,7 +171,10 @@ class AgentProcess:
             left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
             if left <= 0:
                 return None
-            ready, _, _ = select.select([self._connection], [], [], left)
+            awaited: list[Any] = [self._connection, *([] if self._wake is None else [self._wake])]
+            ready, _, _ = select.select(awaited, [], [], left)
+            if self._wake in ready:
+                return None
             if ready:
                 try:
                     part = self._connection.recv(1 << 16)

@@ -6,10 +6,14 @@ import typer
 
 from seatrial import __version__
 from seatrial.cli import suite
+from seatrial.cli.calibrate import calibrate
 from seatrial.cli.doctor import doctor
+from seatrial.cli.gc import gc
+from seatrial.cli.import_ import import_
 from seatrial.cli.measure import measure
 from seatrial.cli.report import report
 from seatrial.cli.run import run
+from seatrial.cli.shell import shell
 from seatrial.cli.show import show
 from seatrial.cli.show_steps import visible
 from seatrial.cli.verify import verify
@@ -25,8 +29,9 @@ app = typer.Typer(
     help="Sea trials for long-horizon AI agents: run, disturb, record, recompute.",
     epilog="Start with `seatrial doctor`, then `make demo` or `seatrial suite new`.",
 )
-for verb in (doctor, run, verify, measure, report, show):
+for verb in (doctor, run, verify, measure, report, show, calibrate, shell, gc):
     app.command()(verb)
+app.command("import")(import_)
 app.add_typer(suite.app, name="suite", help="Make tasks and check them.")
 
 

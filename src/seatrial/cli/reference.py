@@ -30,7 +30,7 @@ def _commands() -> Iterator[list[str]]:
     yield []
     for command in app.registered_commands:
         assert command.callback is not None
-        yield [command.callback.__name__]
+        yield [command.name or command.callback.__name__]
     for group in app.registered_groups:
         assert group.typer_instance is not None
         yield [str(group.name)]

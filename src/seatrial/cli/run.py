@@ -1,24 +1,30 @@
 """``seatrial run``: run an experiment, or go on with an unfinished run."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
-from seatrial.cli.show_steps import visible
+from seatrial.cli.options import flat
+from seatrial.cli.run_progress import Shown, cost, last_line, progress
 from seatrial.errors import SeatrialError
 from seatrial.evidence.read import read_run
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
-from seatrial.schedule.open_run import close_dead_attempts, lock_run, open_run
-from seatrial.schedule.runner import Tally, run_plan
+from seatrial.schedule.leftovers import close_dead_attempts
+from seatrial.schedule.open_run import lock_run, open_run
+from seatrial.schedule.queue import Selection
+from seatrial.schedule.runner import Orders, Tally, run_plan
+from seatrial.schedule.spending import Cap
+from seatrial.schedule.stopping import on_signals
+from seatrial.spec.identity import plan
 from seatrial.spec.loading import load_experiment
-from seatrial.trial.job import TrialDone
 
 INTERRUPTED_STATUS = 130
+AGAIN_LINE = "seatrial: interrupted. Give the same command again to go on."
 UNSAFE_LINE = (
     "seatrial: WARNING: no sandbox: agents and the commands and code of theirs run as you. Your files, "
     "processes, network and credentials are not protected from them, nor are verdicts, journals and other "
@@ -26,12 +32,60 @@ UNSAFE_LINE = (
 )
 
 
+@dataclass(frozen=True)
+class Which:
+    """Which trials of the plan."""
+
+    limit: Annotated[
+        int | None, typer.Option(help="Begin at most so many trials this time, in execution order.")
+    ] = None
+    task: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Only tasks whose id fits. Repeatable.")
+    ] = None
+    system: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this system. Repeatable.")
+    ] = None
+    arm: Annotated[list[str] | None, typer.Option(metavar="ARM", help="Only this arm. Repeatable.")] = None
+
+    def selection(self) -> Selection:
+        """The same as the schedule takes it."""
+        return Selection(tuple(self.task or ()), tuple(self.system or ()), tuple(self.arm or ()), self.limit)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the whole run may spend."""
+
+    max_money: Annotated[
+        float | None,
+        typer.Option(help="Begin nothing more once the run's known cost has reached this much money."),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(help="Begin nothing more once the run's known use has reached so many tokens."),
+    ] = None
+
+
+@flat
 def run(
     experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML, schema seatrial/experiment@1).")],
+    which: Which,
+    bounds: Bounds,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Run folder; an unfinished one is resumed. [default: runs/NAME]"),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Attempts at once, each in a process and sandbox of its own.")
+    ] = 1,
+    rerun_infrastructure: Annotated[
+        bool,
+        typer.Option(
+            "--rerun-infrastructure",
+            help="Give trials that used up their attempts for reasons of infrastructure new ones, with a "
+            "dated note in the manifest. Nothing else is run again.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     unsafe: Annotated[
         bool,
@@ -46,59 +100,39 @@ def run(
 
     Everything in the experiment and its tasks is checked before anything is written. The run folder is
     then given to `seatrial show`, `seatrial report` and `seatrial verify`; an unfinished one to `run` again.
+    Ctrl-C once: what runs is finished and judged, nothing more is begun. Twice: what runs is ended now. The
+    exit code is then 130; it is 1 when trials could not be completed or a bound on the cost kept some from
+    beginning.
     """
-    loaded = load_experiment(experiment)
-    folder = open_run(loaded, out or Path("runs") / loaded.spec.name, unsafe)
-    if unsafe:
-        typer.echo(UNSAFE_LINE, err=True)
-    with lock_run(folder):
-        manifest = folder.manifest()
-        dead = close_dead_attempts(folder, manifest)
-        if dead and not json:
-            typer.echo(f"{len(dead)} attempts of a runner that died are kept and marked: {', '.join(dead)}")
-        try:
-            with Progress(console=Console(quiet=json), transient=True) as bar:
-                tally = run_plan(folder, manifest, Shown(len(manifest.plan), bar))
-        except KeyboardInterrupt:
-            typer.echo("seatrial: interrupted. Give the same command again to go on.", err=True)
-            raise typer.Exit(INTERRUPTED_STATUS) from None
+    cap = Cap(bounds.max_money, bounds.max_tokens)
+    orders = Orders(workers, which.selection(), cap, rerun_infrastructure)
+    try:
+        loaded = load_experiment(experiment)
+        orders.selection.of(plan(loaded))  # a filter that fits nothing is told before anything is written
+        folder = open_run(loaded, out or Path("runs") / loaded.spec.name, unsafe)
+        if unsafe:
+            typer.echo(UNSAFE_LINE, err=True)
+        with lock_run(folder):
+            tally = _carry_out(folder, orders, json)
+    except KeyboardInterrupt:
+        typer.echo(AGAIN_LINE, err=True)
+        raise typer.Exit(INTERRUPTED_STATUS) from None
     _conclude(folder, tally, json)
 
 
-class Shown:
-    """A bar with the trials done and the steps of the one under way, and a line for each that ended."""
-
-    def __init__(self, total: int, bar: Progress) -> None:
-        self._bar, self._begun, self._total = bar, set[str](), total
-        self._task = bar.add_task("", total=total)
-
-    def began(self, trial: str, attempt: int) -> None:
-        """Name the trial under way."""
-        self._begun.add(trial)
-        again = f", attempt {attempt}" if attempt > 1 else ""
-        self._bar.update(self._task, description=f"{trial}{again}")
-
-    def moved(self, trial: str, steps: int) -> None:
-        """Count its steps."""
-        self._bar.update(self._task, description=f"{trial}: step {steps}")
-
-    def ended(self, trial: str, done: TrialDone) -> None:
-        """Say how it ended."""
-        note = f" ({last_line(done.note)})" if done.note else ""
-        self._bar.console.print(
-            f"[{len(self._begun)}/{self._total}] {trial}: {done.stop_reason} after {done.steps} steps{note}",
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
-        if not done.infrastructure:
-            self._bar.advance(self._task)
-
-
-def last_line(note: str) -> str:
-    """The end of what may be an agent's own words, safe for a terminal."""
-    return visible((note.splitlines() or [""])[-1][:400])
+def _carry_out(folder: RunFolder, orders: Orders, json: bool) -> Tally:
+    manifest = folder.manifest()
+    dead = close_dead_attempts(folder, manifest)
+    if dead:
+        marked = f"{len(dead)} attempts of a runner that died are kept and marked: {', '.join(dead)}"
+        typer.echo(marked, err=json)
+    console = Console(stderr=json, quiet=json)
+    with on_signals() as stop, progress(console) as bar:
+        return run_plan(folder, manifest, Shown(len(manifest.plan), bar), orders, stop)
 
 
 def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
+    """Write the records, say what came of it, and end with the status that fits."""
     if tally.unjudged:
         listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.unjudged.items())
         raise SeatrialError(
@@ -108,17 +142,51 @@ def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
     records = [attempt.record for attempt in read_run(folder.folder).attempts]
     write_records(folder.folder / "records.parquet", records)
     if json:
-        outcome = {
-            "run": str(folder.folder),
-            "trials": msgspec.to_builtins(records),
-            "given_up": tally.given_up,
-        }
-        typer.echo(msgspec.json.encode(outcome).decode())
+        typer.echo(msgspec.json.encode(_outcome(folder, tally, msgspec.to_builtins(records))).decode())
     else:
         for record in records:
             typer.echo(f"  {record.trial}: {record.terminal_class}")
+        typer.echo(f"Cost so far: {cost(tally.spent)}")
+        if tally.left:
+            typer.echo(f"{tally.left} trials of the plan are left. Give the same command again to go on.")
         typer.echo(f"Run folder: {folder.folder}")
+    _end(tally)
+
+
+def _outcome(folder: RunFolder, tally: Tally, records: object) -> dict[str, object]:
+    return {
+        "run": str(folder.folder),
+        "trials": records,
+        "given_up": tally.given_up,
+        "left": tally.left,
+        "not_begun": tally.waiting,
+        "capped": tally.capped,
+        "interrupted": tally.interrupted,
+        "killed": tally.killed,
+        "infrastructure_ends": tally.infrastructure_ends,
+        "spent": msgspec.to_builtins(tally.spent),
+    }
+
+
+def _end(tally: Tally) -> None:
+    status = 0
     if tally.given_up:
         listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.given_up.items())
-        typer.echo(f"seatrial: {len(tally.given_up)} trials could not be completed: {listed}", err=True)
-        raise typer.Exit(1)
+        typer.echo(
+            f"seatrial: {len(tally.given_up)} trials could not be completed: {listed}. "
+            "Once the cause is gone, --rerun-infrastructure tries them again.",
+            err=True,
+        )
+        status = 1
+    if tally.capped is not None:
+        typer.echo(
+            f"seatrial: {len(tally.waiting)} trials not run because of the cap: {tally.capped}. "
+            "Give the same command with a higher one to go on.",
+            err=True,
+        )
+        status = 1
+    if tally.interrupted:
+        typer.echo(AGAIN_LINE, err=True)
+        status = INTERRUPTED_STATUS
+    if status:
+        raise typer.Exit(status)

@@ -10,11 +10,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from seatrial.cli.show_follow import follow_run, standing_words
+from seatrial.cli.show_headline import print_headline
+from seatrial.cli.show_imported import show_imported
 from seatrial.cli.show_steps import print_steps, visible
+from seatrial.errors import UsageError
+from seatrial.evidence.standing import RunWatch
+from seatrial.journal.run import RunFolder
 from seatrial.report.show import run_overview, trial_detail
 
 PIPED_WIDTH = 200
 THRESHOLDS = {"first_half_step": 0.5, "first_ninety_step": 0.9, "first_full_step": 1.0}
+WASTE = {"idle_actions": "idle", "wasted_unread": "unread", "wasted_undone": "undone"}
+# Printed only where a journal says something of them.
+ONLY_IF_KNOWN = ("model_retries", "model_failures")
 COLOURS = {"success": "green", "failure": "red", "infrastructure": "yellow", "unknown": "yellow"}
 # Groups of TrialRecord columns for one trial's page, each with what it is about.
 GROUPS = {
@@ -27,8 +36,9 @@ GROUPS = {
     "Cost": ["actions", "shell_actions", "failed_actions", "partial_actions", "denied_actions",
              "unknown_actions", "malformed_actions", "semantic_units", "output_tokens", "money", "elapsed_us",
              "model_us", "tool_us", "cpu_us"],
-    "Trust": ["sandboxed", "agent_confined", "audit", "flaky_verifiers", "product_triggered_errors",
-              "contradictions", "contaminated", "frozen_verifiers"],
+    "Waste": ["idle_actions", "wasted_unread", "wasted_undone"],
+    "Trust": ["sandboxed", "agent_confined", "privileged", "audit", "flaky_verifiers",
+              "product_triggered_errors", "contradictions", "contaminated", "frozen_verifiers"],
 }  # fmt: skip
 
 
@@ -41,11 +51,26 @@ def show(
     steps: Annotated[
         bool, typer.Option("--steps", help="Every step: command, output, diff, verdicts.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on showing the trials of a run until its runner ends.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; with --follow one line for each change.")
+    ] = False,
 ) -> None:
-    """Show a run's trials, or one trial in full."""
+    """Show a run's trials, or one trial in full. A run that is going on can be shown too."""
     if trial is None and (steps or attempt is not None):
         raise typer.BadParameter("--steps and --attempt need a TRIAL.")
+    if RunFolder.open(run).manifest().imported is not None and not follow:
+        if steps:
+            raise UsageError(f"{run}: was imported; its rows have no steps. Leave --steps out.")
+        show_imported(run, trial, attempt, json)
+        return
+    if follow:
+        if trial is not None:
+            raise typer.BadParameter("--follow shows all trials; leave TRIAL out.")
+        follow_run(RunWatch(run), json)
+        return
     data = run_overview(run) if trial is None else trial_detail(run, trial, attempt, steps)
     if json:
         typer.echo(msgspec.json.encode(data))
@@ -69,9 +94,17 @@ def print_overview(console: Console, data: dict[str, Any]) -> None:
         table.add_column(column, overflow="fold", min_width=len(column))
     for column in ("progress", "violations", "actions"):
         table.add_column(column, justify="right")
-    for record in data["trials"]:
-        cells = [visible(record[name]) for name in ("trial", "task", "system", "arm")]
+    records = {record["trial"]: record for record in data["trials"]}
+    for row in data["standing"]:
+        record = records.get(row["trial"])
+        cells = [visible(row[name]) for name in ("trial", "task", "system", "arm")]
+        if record is None:
+            state = Text(standing_words(row), style="yellow")
+            table.add_row(*cells, state, *[""] * 5, "" if row["steps"] is None else str(row["steps"]))
+            continue
         outcome = Text(record["terminal_class"], style=COLOURS[record["terminal_class"]])
+        if row["state"] != "ended":
+            outcome.append(f", {standing_words(row)}", style="yellow")
         rest = [record[name] for name in ("stop_reason", "strict_success", "safe_success", "partial_progress",
                                           "hard_violations", "actions")]  # fmt: skip
         table.add_row(*cells, outcome, *map(plain, rest))
@@ -79,8 +112,13 @@ def print_overview(console: Console, data: dict[str, Any]) -> None:
     foreign = sum(record["frozen_verifiers"] is False for record in data["trials"])
     if foreign:
         console.print(f"\n{foreign} judged by other verifiers than the frozen ones")
+    if data["headline"] is not None:
+        print_headline(console, data["headline"])
+    if data["unjudged"] and not data["running"]:
+        listed = ", ".join(map(visible, data["unjudged"]))
+        console.print(f"\nno verdicts yet: {listed}. Run `seatrial verify RUN`.", markup=False)
     if data["unfinished"]:
-        console.print(f"\nnot ended yet: {', '.join(map(visible, data['unfinished']))}")
+        console.print(f"\nnot ended yet: {', '.join(map(visible, data['unfinished']))}", markup=False)
 
 
 def print_trial(console: Console, data: dict[str, Any]) -> None:
@@ -90,7 +128,7 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
                   f"{data['arm']}, seed {data['seed']}")))  # fmt: skip
     for title, names in GROUPS.items():
         console.print(Text(f"\n{title}", style="bold"))
-        for name in names:
+        for name in [*names, *(known_only(data) if title == "Cost" else [])]:
             style = COLOURS.get(data[name], "") if name == "terminal_class" else ""
             console.print(Text.assemble(f"  {name:<25} ", (visible(worded(data, name)), style)))
     console.print(Text("\nProgress", style="bold"))
@@ -99,6 +137,17 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
     console.print(Text("\nFinal verdicts", style="bold"))
     for name, runs in data["verdicts"]["final"].items():
         console.print(Text(f"  {visible(name):<25} {', '.join(runs) or 'unknown'}"))
+    if data["verdict_notes"]:
+        console.print(Text("\nBehind the verdicts", style="bold"))
+    for note in data["verdict_notes"]:
+        console.print(Text(f"  {visible(note['subgoal'])}", style="bold"))
+        for line in note["lines"]:
+            console.print(Text("    " + visible(line).replace("\n", "\n      ")))
+
+
+def known_only(data: Mapping[str, Any]) -> list[str]:
+    """Columns that are shown where they are known, and not as "unknown" everywhere else."""
+    return [name for name in ONLY_IF_KNOWN if data.get(name) is not None]
 
 
 def worded(data: Mapping[str, Any], name: str) -> str:
@@ -108,6 +157,8 @@ def worded(data: Mapping[str, Any], name: str) -> str:
         return "none"
     if name in THRESHOLDS and value is None and data["max_progress"] is not None:
         return "not reached" if data["max_progress"] < THRESHOLDS[name] else "unknown"
+    if name in WASTE and value:
+        return f"{value} (steps {', '.join(map(str, data['wasted_steps'][WASTE[name]]))})"
     if name.endswith("_us") and value is not None:
         return f"{value} ({value / 1e6:.2f} s)"
     return plain(value)

@@ -10,6 +10,11 @@ OBSERVATION_LINES = 8
 DIFF_LINES = 60
 CHANGES = 200
 OUTCOMES = {"ok": "green", "failed": "red", "partial": "yellow", "unknown": "yellow", "denied": "magenta"}
+WASTE = {
+    "idle": "idle: changed nothing and showed nothing new",
+    "unread": "wasted: this stood already, and nobody had looked",
+    "undone": "wasted: taken back later",
+}
 VERDICTS = {"pass": "green", "fail": "red", "error": "yellow", "unknown": "yellow"}
 
 
@@ -44,6 +49,8 @@ def print_steps(console: Console, steps: list[dict[str, Any]]) -> None:
             console.print(
                 Text(f"  constraint {visible(violation['constraint'])} ({kind}) {what}", style="bold red")
             )
+        for kind in step["waste"]:
+            console.print(Text(f"  {WASTE[kind]}", style="yellow"))
         if step["unwatched"]:
             console.print(Text(f"  not watched: {visible(', '.join(step['unwatched']))}", style="yellow"))
 

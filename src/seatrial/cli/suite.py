@@ -1,16 +1,21 @@
 """``seatrial suite``: make a task, and check tasks before they are used."""
 
 import json
+import shlex
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from seatrial.cli.options import flat
+from seatrial.cli.suite_freeze import freeze
 from seatrial.errors import UsageError
 from seatrial.spec.lint import Finding, lint_task
 from seatrial.spec.loading import LoadedTask, load_task
 from seatrial.spec.scaffold import new_task
+from seatrial.spec.starter import check_place, new_experiment
 
 app = typer.Typer(name="suite", help="Make tasks and check them.", no_args_is_help=True)
 
@@ -20,40 +25,119 @@ DOWNLOADS = Path("build/downloads")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
+@dataclass(frozen=True)
+class FamilyOptions:
+    """What a generated task is made with."""
+
+    family: Annotated[str | None, typer.Option(help="Generate a task of a family: repair.")] = None
+    package: Annotated[
+        str, typer.Option(help="With --family repair: the package to break: toolz, funcy or boltons.")
+    ] = "toolz"
+    seed: Annotated[int, typer.Option(help="With --family: the same seed gives the same task.")] = 1
+    depth: Annotated[
+        int,
+        typer.Option(
+            help="With --family repair: links of a chain. Each is a function to repair and a program that "
+            "needs it and the product of the link before; success needs all of them."
+        ),
+    ] = 3
+    breadth: Annotated[
+        int,
+        typer.Option(
+            help="With --family repair: chains that do not touch each other. More of them make the task "
+            "longer, not deeper."
+        ),
+    ] = 1
+    delay: Annotated[
+        int,
+        typer.Option(
+            help="With --family repair: how many further programs have to run after a repair, each writing "
+            "another form, before a product shows whether it was right."
+        ),
+    ] = 0
+    size: Annotated[
+        int, typer.Option(help="With --family repair: further files in the workspace that nothing needs.")
+    ] = 0
+    variant: Annotated[
+        int,
+        typer.Option(
+            help="With --family repair: 0 is the original; any other number gives the same faults and the "
+            "same depth under other names, words, folders and data."
+        ),
+    ] = 0
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help='With --family repair: the stratum to declare, "short and deep" or "long and shallow"; by '
+            "default from depth and breadth."
+        ),
+    ] = None
+    cache: Annotated[Path, typer.Option(help="With --family: where downloads are kept.")] = DOWNLOADS
+
+
 @app.command()
+@flat
 def new(
     folder: Annotated[Path, typer.Argument(help="Where the task goes; must not exist or be empty.")],
+    made: FamilyOptions,
     task_id: Annotated[
         str | None, typer.Option("--id", help="family/name; by default example/ and the folder's name.")
     ] = None,
-    family: Annotated[str | None, typer.Option(help="Generate a task of a family: repair.")] = None,
-    package: Annotated[str, typer.Option(help="With --family repair: the package to break.")] = "toolz",
-    seed: Annotated[int, typer.Option(help="With --family: the same seed gives the same task.")] = 1,
-    cache: Annotated[Path, typer.Option(help="With --family: where downloads are kept.")] = DOWNLOADS,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(help="Also write a ready experiment on the task to this new file, outside the task."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a small, complete task to start from, or generate one of a family.
 
     `--family repair` takes a real package from the package index (pinned and checked by its hash), breaks
-    some of its functions and builds a chain of work on them, with hidden checks and solutions.
+    some of its functions and builds chains of work on them, with hidden checks, solutions right and wrong,
+    and a plan for simulated agents. Every task is proved before it is put in place.
     """
-    if family is None:
+    if experiment is not None:
+        check_place(experiment, folder)
+    if made.family is not None:
+        task = _generate(folder, task_id, made)
+    elif made == FamilyOptions():
         task = new_task(folder, task_id or f"example/{folder.resolve().name}")
     else:
-        task = _generate(family, package, seed, folder, cache)
+        changed = [field.name for field in fields(made) if getattr(made, field.name) != field.default]
+        raise UsageError(f"--{changed[0]} is for generated tasks only. Add --family repair, or leave it out.")
+    if experiment is not None:
+        new_experiment(experiment, task)
     if as_json:
-        typer.echo(json.dumps({"folder": str(folder), "id": task.spec.id, "files": list(task.files)}))
+        told = {"folder": str(folder), "id": task.spec.id, "files": list(task.files)}
+        typer.echo(json.dumps(told if experiment is None else {**told, "experiment": str(experiment)}))
         return
     typer.echo(f"{folder}: task {task.spec.id}, {len(task.files)} files")
-    typer.echo(f"Check it after changes with: seatrial suite lint {folder}")
+    _print_next(folder, experiment)
 
 
-def _generate(family: str, package: str, seed: int, folder: Path, cache: Path) -> LoadedTask:
-    if family not in FAMILIES:
-        raise UsageError(f"there is no family {family!r}. Choose one of: {', '.join(FAMILIES)}.")
+def _print_next(folder: Path, experiment: Path | None) -> None:
+    """The commands that lead on from a new task."""
+    task = shlex.quote(str(folder))
+    typer.echo(f"Work on it yourself:        seatrial shell {task}")
+    typer.echo(f"Check it after changes:     seatrial suite lint {task}")
+    typer.echo(f"Show that it judges well:   seatrial calibrate {task} --mutate")
+    if experiment is not None:
+        file = shlex.quote(str(experiment))
+        typer.echo(f"Run the experiment on it:   seatrial run {file} -o RUN")
+        typer.echo("See what may be concluded:  seatrial report RUN")
+
+
+def _generate(folder: Path, task_id: str | None, made: FamilyOptions) -> LoadedTask:
+    if made.family not in FAMILIES:
+        raise UsageError(f"there is no family {made.family!r}. Choose one of: {', '.join(FAMILIES)}.")
+    if task_id is not None:
+        raise UsageError("--id: a generated task is named by its knobs. Leave --id out.")
     from seatrial.families import repair  # a generator is loaded only when asked for
 
-    return load_task(repair.generate(package, seed, folder, cache))
+    knobs = repair.Knobs(made.seed, made.depth, made.breadth, made.delay, made.size, made.variant, made.group)
+    return load_task(repair.generate(made.package, knobs, folder, made.cache))
+
+
+app.command()(freeze)
 
 
 @app.command()

@@ -11,6 +11,7 @@ import typer
 
 from seatrial.environment.confine.host import Host, prepare_host, release_host
 from seatrial.errors import UsageError
+from seatrial.evidence.read import refuse_imported
 from seatrial.journal.events import TrialStarted
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import RunFolder, TaskFrozen
@@ -63,6 +64,7 @@ def verify(
     verifiers' digests and replace the old ones: one run's tables are never mixed.
     """
     folder = RunFolder.open(run)
+    refuse_imported(run, folder.manifest())
     wish = Wish(every_step, verifiers, check)
     if unsafe and not folder.manifest().unsafe:
         raise UsageError(f"{run}: its trials ran in a sandbox. Judge it without --unsafe-no-sandbox.")
@@ -85,10 +87,12 @@ def verify(
 def _judge_run(host: Host, scratch: str, folder: RunFolder, wish: Wish) -> Iterator[dict[str, Any]]:
     manifest = folder.manifest()
     tasks = {planned.trial: planned.task for planned in manifest.plan}
-    ended = {(line.trial, line.attempt): line for line in folder.index()}
+    places = {planned.trial: place for place, planned in enumerate(manifest.plan)}
+    known = [line for line in folder.index() if line.trial in places]
+    ended = sorted(known, key=lambda line: (places[line.trial], line.attempt))
     k = int(manifest.experiment.get("final_verdicts", FINAL_VERDICTS))
     for task in manifest.tasks:
-        lines = [line for line in ended.values() if tasks.get(line.trial) == task.id]
+        lines = [line for line in ended if tasks[line.trial] == task.id]
         if not lines:
             continue
         files = _other_files(folder, task, wish.verifiers, alone=len(manifest.tasks) == 1)

@@ -70,6 +70,7 @@ class Result:
         exit_code: as the shell would say: 128 + n for signal n; null when it could not be learned.
         output: what is shown: first and last part, with the omitted count between.
         timed_out: the time limit ended it.
+        interrupted: it was ended by ``interrupt``.
         out_of_memory: the kernel killed a process of the sandbox for memory meanwhile.
         tool_us, cpu_us: wall and processor time.
         alive: processes left in the sandbox.
@@ -78,6 +79,7 @@ class Result:
     exit_code: int | None
     output: bytes
     timed_out: bool = False
+    interrupted: bool = False
     out_of_memory: bool = False
     tool_us: int = 0
     cpu_us: int | None = None
@@ -334,11 +336,19 @@ class BubblewrapSandbox:
             exit_code=128 - status if status is not None and status < 0 else status,
             output=_shown(output, report["head"], report["omitted"]),
             timed_out=report["timed_out"],
+            interrupted=report["interrupted"],
             out_of_memory=killed,
             tool_us=report["took_us"],
             cpu_us=report["cpu_us"],
             alive=self._alive,
         )
+
+    def interrupt(self) -> None:
+        """End the command or file tool under way like one whose time is up; nothing when there is none.
+
+        For signal handlers: the call that waits for the action returns soon after.
+        """
+        self._channel.interrupt()
 
     @property
     def tree(self) -> str:

@@ -72,6 +72,8 @@ class UnsafeWorld:
         self._mark = f"{os.path.basename(ground.host.stage)}/{secrets.token_hex(16)}"
         self._family = Family(self._mark)
         self._holds = self._alive = 0
+        self._acting: Family | None = None
+        self._interrupted = False
         with as_fault("a world cannot be made"):
             copy_tree(ground.base.folder, self.tree)
             _, start = ground.start(delta or {})
@@ -124,17 +126,28 @@ class UnsafeWorld:
             stdin=stdin,
         )
         family = Family(mark)
-        report = plain_action.act(order, family.kill, self._family.find)
+        self._acting, self._interrupted = family, False
+        try:
+            report = plain_action.act(order, family.kill, self._family.find)
+        finally:
+            self._acting = None
         self._alive = len(self._family.find())
         status = report.status
         return Result(
             exit_code=128 - status if status < 0 else status,
             output=report.output,
             timed_out=report.timed_out,
+            interrupted=self._interrupted,
             tool_us=report.took_us,
             cpu_us=report.cpu_us,
             alive=self._alive,
         )
+
+    def interrupt(self) -> None:
+        """End what can be found of the action under way."""
+        if self._acting is not None:
+            self._interrupted = True
+            self._acting.kill()
 
     def _environment(self) -> dict[str, str]:
         plain = rootfs.plain_environment(self.ground.host.interpreter)

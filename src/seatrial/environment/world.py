@@ -47,6 +47,9 @@ class World(Protocol):
     ) -> Result:
         """Read, write or edit a file as the agent."""
 
+    def interrupt(self) -> None:
+        """End the action under way, from a signal handler."""
+
     def settle(self) -> Delta:
         """The changes since the last call, with nothing running meanwhile."""
 

@@ -5,17 +5,20 @@ truth, and a report that trusted a derived file could disagree with them.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from seatrial.errors import JournalError
+from seatrial.errors import JournalError, UsageError
+from seatrial.evidence.deltas import DeltaReader
 from seatrial.journal.events import ActionFinished, ConstraintViolated, TrialStarted
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
 from seatrial.measure.outcome import INFRASTRUCTURE
-from seatrial.measure.progress import progress_curve
-from seatrial.measure.trial import measure_trial, unstarted
+from seatrial.measure.trial import Measured, measure_trial, unstarted
+from seatrial.measure.waste import WastedSteps
+from seatrial.records.counted import counted_index
 from seatrial.records.trial import TrialRecord
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
@@ -28,6 +31,7 @@ class AttemptEvidence(msgspec.Struct, kw_only=True):
     Attributes:
         counted: whether this attempt stands for its trial in every denominator.
         progress: pairs (step, value) at which verified progress changes.
+        waste: which actions were idle or wasted.
         reset_proved: the first line says that the reset was compared with the base.
         blind_actions: actions whose reads the host could not see.
         torn: bytes of an unfinished last line, dropped.
@@ -38,6 +42,7 @@ class AttemptEvidence(msgspec.Struct, kw_only=True):
     record: TrialRecord
     verdicts: TrialVerdicts
     progress: list[tuple[int, float]]
+    waste: WastedSteps
     violations: list[ConstraintViolated]
     note: str = ""
     counted: bool = True
@@ -76,17 +81,20 @@ def read_run(folder: Path, only: str | None = None) -> RunEvidence:
 
     Raises:
         JournalError: damaged, or an attempt has no verdict table yet.
+        UsageError: it was imported, and has no journals.
     """
     run = RunFolder.open(folder)
     manifest = run.manifest()
+    refuse_imported(folder, manifest)
     tasks = {frozen.id: frozen_task(frozen.spec, folder) for frozen in manifest.tasks}
     for planned in manifest.plan:
         manifest.task(planned.task)
-    ended = ended_by_trial(run, manifest)
+    ended = ended_by_trial(run.folder, run.index(), manifest)
+    deltas = DeltaReader(run.objects)
     attempts: list[AttemptEvidence] = []
     for planned in manifest.plan:
         lines = ended.get(planned.trial, []) if only in (None, planned.trial) else []
-        of_trial = [read_attempt(run, manifest, planned, line, tasks[planned.task]) for line in lines]
+        of_trial = [read_attempt(run, manifest, planned, line, tasks[planned.task], deltas) for line in lines]
         choose_counted(of_trial)
         attempts += of_trial
     unfinished = [planned for planned in manifest.plan if planned.trial not in ended]
@@ -110,20 +118,22 @@ def frozen_task(spec: dict[str, object], folder: Path) -> Task:
         ) from fault
 
 
-def ended_by_trial(run: RunFolder, manifest: Manifest) -> dict[str, list[IndexLine]]:
+def ended_by_trial(
+    folder: Path, lines: Sequence[IndexLine], manifest: Manifest
+) -> dict[str, list[IndexLine]]:
     """Index lines by trial, by attempt.
 
     Raises:
         JournalError: an attempt ended twice, or belongs to no planned trial, or the plan names a trial twice.
     """
-    lines, planned = run.index(), Counter(cell.trial for cell in manifest.plan)
+    planned = Counter(cell.trial for cell in manifest.plan)
     counts = Counter((line.trial, line.attempt) for line in lines)
     twice = [f"{trial} attempt {attempt}" for (trial, attempt), count in counts.items() if count > 1]
     twice += [trial for trial, count in planned.items() if count > 1]
     strange = sorted({line.trial for line in lines} - set(planned))
     if twice or strange:
         problem = f"hold {twice} twice" if twice else f"hold {strange}, which the plan has not"
-        raise JournalError(f"{run.folder}: plan and index {problem}. Restore the run from a copy.")
+        raise JournalError(f"{folder}: plan and index {problem}. Restore the run from a copy.")
     found: dict[str, list[IndexLine]] = {}
     for line in sorted(lines, key=lambda line: line.attempt):
         found.setdefault(line.trial, []).append(line)
@@ -131,24 +141,40 @@ def ended_by_trial(run: RunFolder, manifest: Manifest) -> dict[str, list[IndexLi
 
 
 def read_attempt(
-    run: RunFolder, manifest: Manifest, planned: TrialPlanned, line: IndexLine, task: Task
+    run: RunFolder,
+    manifest: Manifest,
+    planned: TrialPlanned,
+    line: IndexLine,
+    task: Task,
+    deltas: DeltaReader,
 ) -> AttemptEvidence:
-    """Read one ended attempt and measure it."""
+    """Read one ended attempt and measure it.
+
+    Raises:
+        JournalError: damaged, or it has no verdict table yet.
+    """
     journal = read_ended_journal(run, line)
     verdicts = read_verdicts(run, line)
     begun = bool(journal.events)
-    record = (
-        measure_trial(task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id)
+    found = (
+        measure_trial(
+            task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id,
+            deltas.read(journal),
+        )
         if begun
-        else unstarted(task, planned, line.attempt, manifest.experiment_id)
-    )
-    record.frozen_verifiers = judged_by_frozen(manifest, task, verdicts)
+        else Measured(
+            record=unstarted(task, planned, line.attempt, manifest.experiment_id), progress=[],
+            waste=WastedSteps(),
+        )
+    )  # fmt: skip
+    found.record.frozen_verifiers = judged_by_frozen(manifest, task, verdicts)
     started = journal.events[0] if begun else None
     return AttemptEvidence(
         planned=planned,
-        record=record,
+        record=found.record,
         verdicts=verdicts,
-        progress=progress_curve(task, journal.events, verdicts) if begun else [],
+        progress=found.progress,
+        waste=found.waste,
         violations=[event for event in journal.events if isinstance(event, ConstraintViolated)],
         note=line.note,
         reset_proved=isinstance(started, TrialStarted) and started.reset_proved,
@@ -186,7 +212,7 @@ def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
     try:
         table = msgspec.json.decode(path.read_bytes(), type=TrialVerdicts)
     except FileNotFoundError:
-        if line.infrastructure or line.stop_reason in INFRASTRUCTURE:
+        if says_nothing(line):
             return TrialVerdicts(trial=line.trial, attempt=line.attempt, every_step=False, rows=[], final={})
         raise JournalError(
             f"{run.folder}: trial {line.trial}, attempt {line.attempt} has no verdicts yet. {remedy}"
@@ -201,9 +227,26 @@ def read_verdicts(run: RunFolder, line: IndexLine) -> TrialVerdicts:
     return table
 
 
+def says_nothing(line: IndexLine) -> bool:
+    """Whether an attempt ended for reasons of infrastructure."""
+    return line.infrastructure or line.stop_reason in INFRASTRUCTURE
+
+
 def choose_counted(attempts: list[AttemptEvidence]) -> None:
-    """Mark the attempt that counts: the first not ended for reasons of infrastructure, else the last."""
-    completed = [a for a in attempts if a.record.terminal_class != "infrastructure"]
-    chosen = completed[0] if completed else (attempts[-1] if attempts else None)
-    for attempt in attempts:
-        attempt.counted = attempt is chosen
+    """Mark the attempt of a trial that counts."""
+    chosen = counted_index([attempt.record.terminal_class for attempt in attempts])
+    for index, attempt in enumerate(attempts):
+        attempt.counted = index == chosen
+
+
+def refuse_imported(folder: Path, manifest: Manifest) -> None:
+    """For whatever needs journals.
+
+    Raises:
+        UsageError: the run holds imported rows, and no journal.
+    """
+    if manifest.imported is not None:
+        raise UsageError(
+            f"{folder}: holds {manifest.imported.rows} rows imported from {manifest.imported.format} and no "
+            "journals. Look at it with `seatrial show`, and estimate from its records."
+        )

@@ -12,7 +12,7 @@ from seatrial.environment.sandbox import Delta, Result
 from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.asked import plain, readable
-from seatrial.gateway.meter import Meter
+from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Finding, Policy
 from seatrial.gateway.tools import TOOLS, Tool
 from seatrial.journal.digest import digest_value
@@ -62,18 +62,20 @@ class Observation(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 @dataclass
 class Offer:
-    """What this trial offers and how it may end early.
+    """What this trial offers, to whom, and how it may end early.
 
     Attributes:
         tools: by name.
         kill_point: called with a name and the step at ``before_effect`` and ``after_effect_before_ack``.
         judge: judges the state for early stopping, and says whether it is a strict success; null when
             nothing is judged online.
+        actor: who acts: an agent, or a person in its place.
     """
 
     tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
     kill_point: KillPoint = lambda name, step: None
     judge: Callable[[State], tuple[list[Judgement], bool]] | None = None
+    actor: Literal["agent", "human"] = "agent"
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ class Gateway:
         self.stop_reason: StopReason | None = None
         self.summary = ""
         self.confidence: float | None = None
+        self.last_turn = Turn(0, 0)
 
     @property
     def tools(self) -> list[Tool]:
@@ -152,7 +155,7 @@ class Gateway:
             EnvironmentFault: the world broke; the request stays in the journal, unfinished: unknown.
             JournalError: the step cannot be written down; nothing is acknowledged.
         """
-        thought = self._meter.agent_acts()
+        turn = self._meter.agent_acts()
         try:
             if self.stop_reason is not None:
                 return Observation(text="The work has ended.", outcome="denied", done=True)
@@ -164,7 +167,7 @@ class Gateway:
             begun = time.monotonic_ns()
             self._journal.append(
                 ActionRequested(
-                    actor="agent",
+                    actor=self._offer.actor,
                     step=self.step,
                     tool=tool,
                     arguments=arguments,
@@ -175,9 +178,10 @@ class Gateway:
             window = self._answered(tool, arguments, key) or self._decide_and_execute(
                 tool, arguments, problem
             )
-            return self._record(window, key, digest_value([tool, arguments]), thought, begun)
+            return self._record(window, key, digest_value([tool, arguments]), turn, begun)
         finally:
-            self._meter.agent_thinks()
+            if self.stop_reason is None:
+                self._meter.agent_thinks()
 
     # -- before ---------------------------------------------------------------------------------------
     def _answered(self, tool: str, arguments: dict[str, Any], key: str | None) -> _Window | None:
@@ -230,7 +234,7 @@ class Gateway:
             prevented = self._policy.would_write(state_path(arguments["path"]))
             if prevented is not None:
                 return self._deny(prevented.id, f"{arguments['path']} may not be written")
-        self._violations(forbidden, "agent")
+        self._violations(forbidden, self._offer.actor)
         self._journal.append(ActionDecided(step=self.step, decision="allow"))
         if known.ends or tool in ("report_belief", "ask_human"):
             return self._speak(tool, arguments)
@@ -258,7 +262,7 @@ class Gateway:
             self.stop_reason, self.summary = "gave_up", arguments.get("reason") or ""
             return _Window("ok", "The work has ended.")
         if tool == "report_belief":
-            self._journal.append(BeliefReported(actor="agent", step=self.step, belief=arguments))
+            self._journal.append(BeliefReported(actor=self._offer.actor, step=self.step, belief=arguments))
             return _Window("ok", "noted")
         return _Window("denied", "Nobody is there to answer.")
 
@@ -289,6 +293,10 @@ class Gateway:
             after = f" after {seconds:g} seconds" if seconds == self._sandbox.ground.limits.seconds else ""
             text += f"\n[stopped{after}]"
             notes["timed_out"] = True
+        if result.interrupted:
+            outcome = "partial"
+            text += "\n[interrupted]"
+            notes["interrupted"] = True
         if result.out_of_memory:
             text += "\n[a process was stopped for using too much memory]"
             notes["out_of_memory"] = True
@@ -303,7 +311,7 @@ class Gateway:
             return
         findings = self._policy.effects(delta)
         prevented = _prevented(findings)
-        self._violations([f for f in findings if f not in prevented], "agent")
+        self._violations([f for f in findings if f not in prevented], self._offer.actor)
         window.windows = _unwatched(findings)
         if prevented:
             begun = time.monotonic_ns()
@@ -327,7 +335,7 @@ class Gateway:
         return _net(delta, self._sandbox.settle()), undone
 
     # -- after ----------------------------------------------------------------------------------------
-    def _record(self, window: _Window, key: str | None, asked: str, thought: int, begun: int) -> Observation:
+    def _record(self, window: _Window, key: str | None, asked: str, turn: Turn, begun: int) -> Observation:
         changes = window.delta.changes if window.delta else []
         post = window.delta.fingerprint if window.delta else self._post
         entries, name = self._fit(changes)
@@ -352,8 +360,8 @@ class Gateway:
                 observation=shown,
                 shown_bytes=len(data),
                 cost=Cost(
-                    model_us=thought,
-                    queue_us=0,
+                    model_us=turn.model_us,
+                    queue_us=turn.queue_us,
                     approval_us=0,
                     tool_us=tool_us,
                     recovery_us=window.recovery_us,
@@ -391,7 +399,7 @@ class Gateway:
             if success:
                 self.stop_reason = "first_success"
 
-    def _violations(self, findings: list[Finding], actor: Literal["agent", "background"]) -> None:
+    def _violations(self, findings: list[Finding], actor: Literal["agent", "human", "background"]) -> None:
         """Write one event for each constraint that was certainly broken in this window."""
         seen: set[str] = set()
         for finding in findings:
@@ -418,14 +426,51 @@ class Gateway:
             return changes, None
         return [], self._objects.put(msgspec.json.encode(changes))
 
+    @property
+    def alive(self) -> int:
+        """Processes the last action left behind."""
+        return self._sandbox.alive
+
+    def interrupt(self) -> None:
+        """End the action under way, from a signal handler; its outcome is ``partial``."""
+        self._sandbox.interrupt()
+
+    def settle(self) -> str:
+        """Write down what background processes did; returns the fingerprint of the state as it is now.
+
+        Raises:
+            EnvironmentFault: the world broke.
+        """
+        self._settle_background()
+        return self._post
+
+    def look(self) -> tuple[State, State]:
+        """The state as last settled, and its difference from the base: ``absent`` for what is gone."""
+        return self._sandbox.tracker.state(), self._sandbox.tracker.delta()
+
     def out_of_time(self) -> None:
         """The agent thought past its time budget: end the trial and say so."""
-        self._meter.agent_acts()
+        self.agent_ends()
         limit = self._meter.budget.seconds or 0.0
         self._journal.append(
             BudgetExhausted(resource="seconds", limit=limit, used=self._meter.clock_us / 1e6)
         )
         self.stop_reason = "budget_seconds"
+
+    def out_of_calls(self) -> None:
+        """No further model call fits into the budgets: end the trial and say so."""
+        self.agent_ends()
+        over = self._meter.no_call_left()
+        assert over is not None, "asked for without a used-up budget"
+        resource, self.stop_reason, limit, used = over
+        self._journal.append(BudgetExhausted(resource=resource, limit=limit, used=used))
+
+    def agent_ends(self) -> None:
+        """The turn under way leads to no action: what it took belongs to the last line. May be repeated."""
+        turn = self._meter.agent_acts()
+        self.last_turn = Turn(
+            self.last_turn.model_us + turn.model_us, self.last_turn.queue_us + turn.queue_us
+        )
 
     def close(self) -> str:
         """Take in what background processes did last; returns the final fingerprint."""

@@ -20,12 +20,30 @@ StopReason = Literal[
 ]  # fmt: skip
 
 
+# How one call of a model ended. Only ``ok``, ``bad_tool_call`` and ``context_exceeded`` are about the model
+# and its harness; ``cut_off`` is a call that the end of the trial interrupted; the rest is infrastructure.
+CallClass = Literal[
+    "ok",  # an answer of the right shape
+    "bad_tool_call",  # likewise, but the arguments of a tool call are no JSON object
+    "context_exceeded",  # refused because the conversation is too long
+    "rate_limited",  # HTTP 429
+    "server_error",  # HTTP 5xx
+    "refused",  # any other status but 200
+    "not_json",  # HTTP 200 with something else, such as a page
+    "malformed",  # JSON of another shape
+    "timeout",  # no answer began in time
+    "endless",  # an answer began and did not end in time, or grew beyond the bound
+    "unreachable",  # no connection, or it broke before the answer was whole
+    "cut_off",
+]
+
+
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     """Raw units spent by one action; null is unknown, never zero by default for what was not metered.
 
     Attributes:
         model_us: from the last observation to this request: the agent's own time.
-        queue_us: waiting for a place to run.
+        queue_us: waiting that is nobody's work: before a failed model call is sent again.
         tool_us: executing.
         approval_us: waiting for a person.
         recovery_us: restoring after a prevented write or a fault.
@@ -84,6 +102,44 @@ class AgentStarted(Line, tag="agent.started", kw_only=True):
 class AgentExited(Line, tag="agent.exited", kw_only=True):
     status: int | None
     note: str = ""
+
+
+class ModelCalled(Line, tag="model.called", kw_only=True):
+    """One call of a model's endpoint, as the proxy saw it. Counts of tokens are the endpoint's; null where it
+    reports none.
+
+    Attributes:
+        number: of the call in this trial, from 1.
+        step: the step that the call leads to.
+        attempt: of the same request, from 1.
+        asked, answered: the model's name in the request and in the answer.
+        call_class: see ``CallClass``.
+        status: HTTP status; null when no answer began.
+        input_tokens: with the cached ones.
+        money: by the system's price list, in its currency; null without a list or without counts.
+        latency_us: from sending to the end of the answer.
+        wait_us: waited before sending, because a call before it failed.
+        request: object with the body that was sent; see ``journal.calls``.
+        response: object with what came back, the key redacted; null when nothing did.
+    """
+
+    number: int
+    step: int
+    attempt: int
+    asked: str
+    answered: str | None = None
+    call_class: CallClass
+    status: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    money: float | None = None
+    latency_us: int
+    wait_us: int = 0
+    streamed: bool = False
+    request: str
+    response: str | None = None
+    problem: str = ""
 
 
 class ActionRequested(Line, tag="action.requested", kw_only=True):
@@ -185,6 +241,8 @@ class HarnessFaulted(Line, tag="harness.faulted", kw_only=True):
 
 
 class TrialEnded(Line, tag="trial.ended", kw_only=True):
+    """Last line. ``last_turn`` is what the agent spent after its last action, which no action carries."""
+
     stop_reason: StopReason
     fingerprint: str
     audit: Literal["equal", "different", "not run"] = "not run"
@@ -192,10 +250,11 @@ class TrialEnded(Line, tag="trial.ended", kw_only=True):
     summary: str = ""
     confidence: float | None = None
     details: dict[str, Any] = {}
+    last_turn: Cost | None = None
 
 
 Event = (
-    TrialStarted | AgentStarted | AgentExited | ActionRequested | ActionDecided | ActionFinished
+    TrialStarted | AgentStarted | AgentExited | ModelCalled | ActionRequested | ActionDecided | ActionFinished
     | EffectRecorded | ConstraintViolated | SubgoalJudged | BeliefReported | BudgetExhausted
     | ContaminationFlagged | HarnessFaulted | TrialEnded
 )  # fmt: skip

@@ -47,8 +47,43 @@ class TrialPlanned(msgspec.Struct, kw_only=True, frozen=True):
     repeat: int
 
 
+class SourceKept(msgspec.Struct, kw_only=True, frozen=True):
+    """A file as imported: its name without the place where it lay, and its object; ``size`` in bytes."""
+
+    name: str
+    digest: str
+    size: int
+
+
+class ImportFacts(msgspec.Struct, kw_only=True):
+    """Where an imported run's rows come from; the rows can be made anew from what this names.
+
+    Attributes:
+        format: name of the importer.
+        sources: the files read, in order, each stored as an object.
+        group: for each file, the number of the source (as given on the command line, from 0) it belongs to.
+        systems: names given on the command line, one a source; empty where the sources name their systems.
+        mapping: the column mapping, where the format takes one.
+        rows: how many rows they gave.
+        limits: what the rows cannot say, in words.
+        mixed: versions or protocols that differ within the rows, in words.
+    """
+
+    format: str
+    sources: list[SourceKept]
+    group: list[int]
+    systems: list[str] = []
+    mapping: SourceKept | None = None
+    rows: int
+    limits: list[str] = []
+    mixed: list[str] = []
+
+
 class Manifest(msgspec.Struct, kw_only=True):
-    """``manifest.json``. ``experiment_id`` is the digest of the five objects; the plan may be amended."""
+    """``manifest.json``. ``experiment_id`` is the digest of the five objects; the plan may be amended.
+
+    An imported run has no tasks and no plan; its ``experiment_id`` is the digest of what was imported.
+    """
 
     experiment_id: str
     name: str
@@ -61,6 +96,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     packages: dict[str, str] = {}
     created: str = ""
     unsafe: bool = False
+    imported: ImportFacts | None = None
     schema: str = MANIFEST_SCHEMA
 
     def task(self, task_id: str) -> TaskFrozen:
@@ -158,14 +194,11 @@ class RunFolder:
 
     def index(self) -> list[IndexLine]:
         """Ended attempts, in the order they ended; a torn last line is dropped."""
-        path = self.folder / "index.jsonl"
-        if not path.exists():
-            return []
-        *lines, _torn = path.read_bytes().split(b"\n")
-        try:
-            return [msgspec.json.decode(line, type=IndexLine) for line in lines]
-        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
-            raise JournalError(f"{path}: damaged: {fault}. Restore it from a copy of the run.") from fault
+        return self.follow_index().look()
+
+    def follow_index(self) -> "IndexFollower":
+        """The index for one who needs it again and again while attempts end."""
+        return IndexFollower(self.folder / "index.jsonl")
 
     def add_to_index(self, line: IndexLine) -> None:
         """Append one line, whole or not at all, and flush it to disk. A torn last line is cut off first.
@@ -196,6 +229,33 @@ class RunFolder:
         """The index line of one attempt, or null when it never ended."""
         found = [line for line in self.index() if (line.trial, line.attempt) == (trial, attempt)]
         return found[-1] if found else None
+
+
+class IndexFollower:
+    """An index that grows, each byte read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._offset = path, 0
+
+    def look(self) -> list[IndexLine]:
+        """Lines added since the last look, the oldest first; an unfinished one waits for the next look.
+
+        Raises:
+            JournalError: a line is damaged.
+        """
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                *lines, torn = file.read().split(b"\n")
+                self._offset = file.tell() - len(torn)
+        except FileNotFoundError:
+            return []
+        try:
+            return [msgspec.json.decode(line, type=IndexLine) for line in lines]
+        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
+            raise JournalError(
+                f"{self._path}: damaged: {fault}. Restore it from a copy of the run."
+            ) from fault
 
 
 def write_whole(path: Path, data: bytes, sync: bool = True) -> None:

@@ -16,7 +16,8 @@ FSYNC_SECONDS = 1.0
 
 
 class JournalWriter:
-    """One writer per journal. ``append`` returns after the whole line was handed to the kernel.
+    """One writer per journal. ``append`` returns after the whole line was handed to the kernel; any thread
+    may call it.
 
     Args:
         path: the new ``journal.jsonl``; its folder must exist, the file must not.
@@ -34,6 +35,7 @@ class JournalWriter:
         self._elapsed, self._fsync_every = elapsed, fsync_every
         self._encoder = msgspec.json.Encoder()
         self._broken = False
+        self._appending = threading.Lock()
         self.path, self.seq, self.last_digest = path, 0, ""
         self._unsynced = threading.Event()
         self._closing = threading.Event()
@@ -49,6 +51,11 @@ class JournalWriter:
             JournalError: the line could not be written whole (full disk); the journal is then closed for
                 good, since what follows could not be trusted.
         """
+        with self._appending:
+            self._write(event)
+        return event
+
+    def _write(self, event: Event) -> None:
         if self._broken:
             raise JournalError(f"{self.path}: closed after a failed write.")
         event.seq, event.prev, event.elapsed = self.seq, self.last_digest, self._elapsed()
@@ -67,7 +74,6 @@ class JournalWriter:
             self._sync_now()
         else:
             self._unsynced.set()
-        return event
 
     def _sync_now(self) -> None:
         try:

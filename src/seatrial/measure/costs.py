@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.journal.events import ActionFinished, ActionRequested, Event
+from seatrial.journal.events import ActionFinished, ActionRequested, Event, TrialEnded
+from seatrial.measure.models import count_model_calls
 from seatrial.measure.violations import TALK, never_finished
 
 
@@ -32,6 +33,13 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     approval_us: int | None
     recovery_us: int | None
     cpu_us: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    model_calls: int | None
+    model_retries: int | None
+    model_failures: int | None
+    money: float | None
 
 
 def count_costs(events: Sequence[Event]) -> Costs:
@@ -42,9 +50,13 @@ def count_costs(events: Sequence[Event]) -> Costs:
     lost = len(never_finished(events))
     talk = {event.step for event in asked if event.tool in TALK}
     idle = [event.step in talk or ran_nothing(event) for event in finished]
+    ends = [event.last_turn for event in events if isinstance(event, TrialEnded)]
 
     def spent(part: str) -> int | None:
-        return metered([getattr(event.cost, part) for event in finished], idle, lost)
+        known = metered([getattr(event.cost, part) for event in finished], idle, lost)
+        # The last turn led to no action; journals of before have none.
+        last = sum(getattr(turn, part) or 0 for turn in ends if turn is not None)
+        return None if known is None else known + last
 
     return Costs(
         actions=len(asked),
@@ -62,6 +74,7 @@ def count_costs(events: Sequence[Event]) -> Costs:
         approval_us=spent("approval_us"),
         recovery_us=spent("recovery_us"),
         cpu_us=spent("cpu_us"),
+        **msgspec.structs.asdict(count_model_calls(events)),
     )
 
 

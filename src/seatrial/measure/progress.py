@@ -11,8 +11,7 @@ from itertools import pairwise
 import msgspec
 
 from seatrial.journal.events import Event
-from seatrial.measure.outcome import final_state
-from seatrial.measure.standing import DIGITS, Standing, last_step, row_passes, standings
+from seatrial.measure.standing import DIGITS, Standing, row_passes, standings
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
 
@@ -49,23 +48,28 @@ class ProgressMeasures(msgspec.Struct, frozen=True, kw_only=True):
     drift_actions: int | None = None
 
 
-def progress_curve(task: Task, events: Sequence[Event], verdicts: TrialVerdicts) -> list[tuple[int, float]]:
-    """Steps at which verified progress changes, step 0 included, with the value from then on.
+def progress_course(
+    task: Task, events: Sequence[Event], verdicts: TrialVerdicts, final: Standing
+) -> list[Standing]:
+    """What stood verified, step by step; only the end where no more was judged, empty without any verdict.
+
+    Raises:
+        JournalError: the verdict table does not belong to this journal and task.
+    """
+    if verdicts.every_step and verdicts.rows:
+        return standings(task, events, verdicts)
+    return [final] if verdicts.final else []
+
+
+def progress_curve(course: Sequence[Standing]) -> list[tuple[int, float]]:
+    """Steps at which verified progress changes, the first included, with the value from then on.
 
     Unknown verdicts are not credited: the curve is the lower bound. When only the final state was judged
-    it is the single pair (last step, value), since nothing is known of the way there; without any verdict
-    it is empty.
+    it is the single pair (last step, value), since nothing is known of the way there.
 
     Returns:
         Pairs (step, value in [0, 1]), ascending by step.
     """
-    if verdicts.every_step and verdicts.rows:
-        return curve_of(standings(task, events, verdicts))
-    return curve_of([final_state(task, events, verdicts).standing]) if verdicts.final else []
-
-
-def curve_of(course: Sequence[Standing]) -> list[tuple[int, float]]:
-    """The pairs (step, lower value) at which the value changes, the first included."""
     curve: list[tuple[int, float]] = []
     for point in course:
         if not curve or point.low != curve[-1][1]:
@@ -73,11 +77,16 @@ def curve_of(course: Sequence[Standing]) -> list[tuple[int, float]]:
     return curve
 
 
-def progress_measures(task: Task, events: Sequence[Event], verdicts: TrialVerdicts) -> ProgressMeasures:
-    """All that is read off the course of progress; all null when only the final state was judged."""
+def progress_measures(course: Sequence[Standing], verdicts: TrialVerdicts, end: int) -> ProgressMeasures:
+    """All that is read off the course of progress; all null when only the final state was judged.
+
+    Args:
+        course: from ``progress_course``.
+        verdicts: of the same attempt.
+        end: the last step.
+    """
     if not verdicts.every_step or not verdicts.rows:
         return ProgressMeasures()
-    course, end = standings(task, events, verdicts), last_step(events)
     full = first_reaching(course, 1.0)
     known = all(point.known for point in course)
     highest = max(point.low for point in course)

@@ -6,18 +6,40 @@ from typing import Any
 import msgspec
 
 from seatrial.errors import JournalError
-from seatrial.journal.events import AgentStarted, ContaminationFlagged, Event, TrialEnded, TrialStarted
+from seatrial.journal.events import (
+    ActionRequested,
+    AgentStarted,
+    ContaminationFlagged,
+    Event,
+    TrialEnded,
+    TrialStarted,
+)
 from seatrial.journal.run import TrialPlanned
 from seatrial.measure.contradictions import contradictions
 from seatrial.measure.costs import count_costs
 from seatrial.measure.dag import dependency_depth, human_minutes
+from seatrial.measure.deeds import Deltas
 from seatrial.measure.outcome import final_state, outcome
-from seatrial.measure.progress import progress_measures
-from seatrial.measure.standing import check_fits, standings
+from seatrial.measure.progress import progress_course, progress_curve, progress_measures
+from seatrial.measure.standing import check_fits, last_step
 from seatrial.measure.violations import count_violations
+from seatrial.measure.waste import WastedSteps, count_waste, wasted_steps
 from seatrial.records.trial import TrialRecord
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt, measured.
+
+    Attributes:
+        progress: pairs (step, value in [0, 1]) at which verified progress changes.
+        waste: which actions were idle or wasted.
+    """
+
+    record: TrialRecord
+    progress: list[tuple[int, float]]
+    waste: WastedSteps
 
 
 def measure_trial(
@@ -27,7 +49,8 @@ def measure_trial(
     verdicts: TrialVerdicts,
     infrastructure: bool,
     experiment_id: str,
-) -> TrialRecord:
+    deltas: Deltas | None = None,
+) -> Measured:
     """All measures of one attempt, from its journal and verdict table alone.
 
     Args:
@@ -37,6 +60,7 @@ def measure_trial(
         verdicts: of the same attempt; without rows and final verdicts everything they decide is null.
         infrastructure: the run's index says that the end was not the system's doing.
         experiment_id: digest of the five frozen objects.
+        deltas: what the journal only names; without it the wasted actions are null.
 
     Raises:
         JournalError: the verdict table belongs to another attempt, or the journal has no first line.
@@ -54,17 +78,19 @@ def measure_trial(
     check_fits(task, events, verdicts)
     final = final_state(task, events, verdicts)
     broken = count_violations(task, events)
-    course = standings(task, events, verdicts) if verdicts.every_step else []
+    course = progress_course(task, events, verdicts, final.standing)
+    waste = wasted_steps(events, deltas)
     parts: list[msgspec.Struct] = [
         conditions(started, events),
         outcome(task, events, final, broken, infrastructure),
-        progress_measures(task, events, verdicts),
+        progress_measures(course, verdicts, last_step(events)),
         count_costs(events),
+        count_waste(waste),
     ]
     columns: dict[str, Any] = {}
     for part in parts:
         columns |= msgspec.structs.asdict(part)
-    return TrialRecord(
+    record = TrialRecord(
         experiment=experiment_id,
         trial=planned.trial,
         attempt=started.attempt,
@@ -74,15 +100,22 @@ def measure_trial(
         system=planned.system,
         arm=planned.arm,
         seed=planned.seed,
+        repeat=planned.repeat,
         hard_violations=broken.hard,
         unknown_windows=broken.unknown_windows,
         soft_cost=broken.soft_cost,
+        human_interventions=sum(
+            isinstance(event, ActionRequested) and event.actor == "human" for event in events
+        ),
         human_minutes=human_minutes(task.human_minutes),
+        human_source=None if task.human_minutes is None else task.human_minutes.source,
         dependency_depth=dependency_depth(task.subgoals_for(final.standing.goal_version)),
         verification_delay=task.horizon.verification_delay,
+        horizon_group=task.horizon.group,
         contradictions=contradictions(task, course or [final.standing]),
         **columns,
     )
+    return Measured(record=record, progress=progress_curve(course), waste=waste)
 
 
 def unstarted(task: Task, planned: TrialPlanned, attempt: int, experiment_id: str) -> TrialRecord:
@@ -97,6 +130,8 @@ def unstarted(task: Task, planned: TrialPlanned, attempt: int, experiment_id: st
         system=planned.system,
         arm=planned.arm,
         seed=planned.seed,
+        repeat=planned.repeat,
+        horizon_group=task.horizon.group,
         terminal_class="infrastructure",
     )
 
@@ -105,6 +140,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """Names are the TrialRecord's columns; null is unknown."""
 
     agent_confined: bool | None
+    privileged: bool | None
     sandboxed: bool | None
     audit: str | None
     contaminated: bool | None
@@ -113,6 +149,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 def conditions(started: TrialStarted, events: Sequence[Event]) -> Conditions:
     """What the journal says about how far it can be trusted; null where it does not say."""
     agents = [event.confined for event in events if isinstance(event, AgentStarted)]
+    told = [event.details.get("privileged") for event in events if isinstance(event, AgentStarted)]
     ends = [event.audit for event in events if isinstance(event, TrialEnded)]
     sandboxed = started.conditions.get("sandboxed")
     # Not having flagged anything is evidence only where something looked.
@@ -120,6 +157,7 @@ def conditions(started: TrialStarted, events: Sequence[Event]) -> Conditions:
     flagged = any(isinstance(event, ContaminationFlagged) for event in events)
     return Conditions(
         agent_confined=all(agents) if agents else None,
+        privileged=told[-1] if told else None,
         sandboxed=sandboxed if isinstance(sandboxed, bool) else None,
         audit=ends[-1] if ends else None,
         contaminated=True if flagged else (False if looked else None),

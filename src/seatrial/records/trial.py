@@ -12,24 +12,40 @@ class TrialRecord(msgspec.Struct, kw_only=True):
 
     Null is "unknown" and is printed so; steps count gateway requests.
 
-    ``*_us`` are microseconds of the trial clock's parts, ``elapsed_us`` is the whole trial clock.
+    ``*_us`` are microseconds. ``elapsed_us`` is the whole trial clock: ``model_us`` (the agent's turns with
+    its model's calls), ``queue_us`` (waiting before failed model calls were sent again) and ``tool_us`` add
+    up to it; the others stand beside it.
+
+    Tokens are the endpoint's counts, cached ones being part of the input; money is by the system's price
+    list, in its currency. ``model_calls`` counts calls of the endpoint, ``model_retries`` those that repeat
+    one, ``model_failures`` those without a usable answer, for whatever reason. An agent that had no way to a
+    model made 0 calls for 0 tokens and 0 money; one that could have called unseen has nulls.
+
+    Imported rows hold what their source says, in its own sense: ``score`` (continuous, higher is better) and
+    ``weight`` are the source's, ``stop_reason`` is its own word. ``human_minutes`` is human time and no other
+    kind of length, ``human_source`` says where it comes from. ``repeat`` numbers the trials of one cell of
+    the plan, from 1; ``batch`` names the part of a source that they were run in.
     """
 
     experiment: str
     trial: str
     attempt: int
     task: str
-    task_version: str
-    family: str
+    task_version: str | None
+    family: str | None
     system: str
     arm: str
-    seed: int
+    seed: int | None
+    batch: str | None = None
+    repeat: int | None = None
     terminal_class: TerminalClass
     stop_reason: str | None = None
     censored: bool | None = None
     strict_success: bool | None = None
     safe_success: bool | None = None
     partial_progress: float | None = None
+    score: float | None = None
+    weight: float | None = None
     max_progress: float | None = None
     progress_slope: float | None = None
     first_half_step: int | None = None
@@ -61,6 +77,8 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     input_tokens: int | None = None
     cached_tokens: int | None = None
     model_calls: int | None = None
+    model_retries: int | None = None
+    model_failures: int | None = None
     money: float | None = None
     elapsed_us: int | None = None
     model_us: int | None = None
@@ -75,9 +93,12 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     recovered_step: int | None = None
     recovery_cost: float | None = None
     human_minutes: float | None = None
+    human_source: str | None = None
     dependency_depth: int | None = None
     verification_delay: int | None = None
+    horizon_group: str | None = None
     agent_confined: bool | None = None
+    privileged: bool | None = None
     sandboxed: bool | None = None
     audit: str | None = None
     flaky_verifiers: list[str] | None = None

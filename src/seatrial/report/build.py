@@ -12,13 +12,24 @@ from seatrial.errors import JournalError, UsageError
 from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_run
 from seatrial.journal.run import write_json, write_whole
 from seatrial.records.table import refuse_duplicates
+from seatrial.report.cases import shown_attempts
 from seatrial.report.comparisons import compare_systems, flat_comparison
 from seatrial.report.figures import progress_svg
 from seatrial.report.findings import conclusions, limits
+from seatrial.report.headline import headline
 from seatrial.report.intervals import Intervals, rate_table
 from seatrial.report.page import PageContent, render
+from seatrial.report.process import compare_process
 from seatrial.report.protocol import protocol
-from seatrial.report.tables import cells, flat, main_table
+from seatrial.report.reliability import attempt_lines, call_lines
+from seatrial.report.repeats import idle_repeats
+from seatrial.report.tables import Row, cells, flat, main_table
+from seatrial.report.unit_costs import unit_cost_rows
+from seatrial.report.verdict_notes import verdict_notes
+
+# Parts of a trial that are no one cell of a table.
+NESTED = ("progress", "wasted_steps", "verdict_notes")
+ATTEMPT_COLUMNS = ["trial", "attempt", "counted", "terminal_class", "stop_reason", "note"]
 
 
 def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
@@ -39,17 +50,23 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
     whole = merged(evidence)
     attempts = whole.attempts
     groups = cells([a.record for a in whole.counted], [a.record for a in attempts])
-    rows = main_table(groups)
-    comparisons = compare_systems(groups, whole.manifest.experiment)
-    figures = {(a.planned.trial, a.record.attempt): progress_svg(a) for a in attempts}
+    experiment, seed = whole.manifest.experiment, whole.manifest.experiment.get("seed") or 0
+    repeats = idle_repeats(groups, whole.manifest.systems, whole.manifest.plan)
+    rows = [*noted(main_table(groups), repeats), *unit_cost_rows(groups, seed)]
+    comparisons, process = compare_systems(groups, experiment), compare_process(groups, experiment)
+    figures = {(a.planned.trial, a.record.attempt): progress_svg(a) for a in shown_attempts(attempts)}
     content = PageContent(
         protocol=protocol(whole),
         groups=groups,
         rows=rows,
+        headline=headline(groups, comparisons, repeats),
         comparisons=comparisons,
-        intervals=rate_table(groups, whole.manifest.experiment.get("seed") or 0),
-        conclusions=conclusions(rows, comparisons),
-        limits=limits(whole, rows),
+        process=process,
+        attempts=attempt_lines(groups),
+        calls=call_lines(groups),
+        intervals=rate_table(groups, seed),
+        conclusions=conclusions(rows, comparisons, process),
+        limits=limits(whole, rows, repeats.values()),
         runs=evidence,
         figures=figures,
     )
@@ -100,13 +117,23 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
     data: dict[str, Any] = msgspec.to_builtins(
         {
             "experiment": content.protocol,
+            "headline": content.headline,
             "main_table": content.rows,
-            "comparisons": content.comparisons,
+            "comparisons": [*content.comparisons, *content.process],
+            "attempts": content.attempts,
+            "calls": content.calls,
             "intervals": content.intervals,
             "conclusions": content.conclusions,
             "limits": content.limits,
             "trials": [
-                {**msgspec.structs.asdict(a.record), "counted": a.counted, "progress": a.progress}
+                {
+                    **msgspec.structs.asdict(a.record),
+                    "counted": a.counted,
+                    "note": a.note,
+                    "progress": a.progress,
+                    "wasted_steps": a.waste,
+                    "verdict_notes": verdict_notes(a),
+                }
                 for a in attempts
             ],
         }
@@ -123,10 +150,13 @@ def write_files(
     for (trial, attempt), svg in content.figures.items():
         if svg:
             write_whole(out / "figures" / f"progress-{trial}.{attempt}.svg", svg.encode())
-    trials = [{k: listed(v) for k, v in trial.items() if k != "progress"} for trial in data["trials"]]
+    trials = [{k: listed(v) for k, v in trial.items() if k not in NESTED} for trial in data["trials"]]
     write_csv(out / "tables" / "main.csv", [flat(row) for row in content.rows])
     write_csv(out / "tables" / "trials.csv", trials)
-    write_csv(out / "tables" / "comparisons.csv", [flat_comparison(row) for row in content.comparisons])
+    compared = [flat_comparison(row) for row in [*content.comparisons, *content.process]]
+    write_csv(out / "tables" / "comparisons.csv", compared)
+    write_csv(out / "tables" / "calls.csv", [msgspec.to_builtins(line) for line in content.calls])
+    write_csv(out / "tables" / "attempts.csv", attempt_rows(attempts), ATTEMPT_COLUMNS)
     write_csv(out / "tables" / "intervals.csv", interval_rows(content.intervals))
     write_csv(
         out / "tables" / "progress.csv", progress_rows(attempts), ["trial", "attempt", "step", "progress"]
@@ -138,6 +168,33 @@ def write_files(
     )
     write_json(out / "report.json", data)
     write_whole(out / "index.html", render(content).encode())
+
+
+def noted(rows: Iterable[Row], repeats: Mapping[tuple[str, str], str]) -> list[Row]:
+    """The main table with a note at every success rate whose repeats add no information."""
+    found = []
+    for row in rows:
+        note = repeats.get((row.system, row.arm))
+        if note is not None and row.measure in ("strict_success", "safe_success"):
+            notes = [*row.estimate.notes, note]
+            row = msgspec.structs.replace(row, estimate=msgspec.structs.replace(row.estimate, notes=notes))
+        found.append(row)
+    return found
+
+
+def attempt_rows(attempts: Iterable[AttemptEvidence]) -> list[dict[str, Any]]:
+    """Every ended attempt with its reason."""
+    return [
+        {
+            "trial": a.planned.trial,
+            "attempt": a.record.attempt,
+            "counted": a.counted,
+            "terminal_class": a.record.terminal_class,
+            "stop_reason": a.record.stop_reason,
+            "note": a.note,
+        }
+        for a in attempts
+    ]
 
 
 def progress_rows(attempts: Iterable[AttemptEvidence]) -> list[dict[str, Any]]:

@@ -10,30 +10,37 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
 from seatrial.estimate.multiplicity import benjamini_hochberg, holm
 from seatrial.records.trial import TrialRecord
-from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, by_task
+from seatrial.report.tables import GROUP, QUANTITIES, RATES, WHOLE, Cell
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 # Outcomes that any two systems are compared on, where the experiment has just two.
 EXPLORED = ("safe_success", "strict_success", "partial_progress")
+# How a system worked: compared at a fixed quality only, whoever asks (F22).
+PROCESS = ("actions", "idle_actions", "wasted_unread", "wasted_undone")
+QUALITY = "safe success in both"
 ALPHA = 0.05
 UNDECIDED = "cannot be told apart yet"
-Role = Literal["primary", "exploratory"]
+TOLD_APART = "can be told apart"
+Role = Literal["primary", "exploratory", "process"]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``comparisons`` in ``report.json``.
 
     Attributes:
-        role: primary if the experiment declared it before any result existed.
+        role: primary if the experiment declared it before any result existed; process for how systems
+            worked, which is compared at a fixed quality only.
+        stratum: as in the main table.
+        quality: which trials were compared; null for all valid ones.
         a, b: systems; ``estimate`` is the measure of a minus that of b, the mean over tasks.
         verdict: "A higher", "B higher" or "cannot be told apart yet", by the adjusted p value. Higher is a
             larger value, not a better one.
-        words: the verdict with the systems' names.
+        words: the verdict in words: "can be told apart: A higher", or that they cannot yet.
         p, test: what decides, before the adjustment.
-        p_adjusted: Holm's among primary comparisons, Benjamini and Hochberg's among exploratory ones; null
-            where nothing can be tested.
+        p_adjusted: Holm's among primary comparisons, Benjamini and Hochberg's among those of another role;
+            null where nothing can be tested.
         p_permutation: of random signs, as a check.
         wins, losses, ties: tasks on which a is higher, lower, the same.
         effect: mean of the task differences over their standard deviation.
@@ -44,6 +51,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     arm: str
     stratum: str = WHOLE
+    quality: str | None = None
     a: str
     b: str
     alpha: float
@@ -59,6 +67,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     ties: int = 0
     effect: float | None = None
     mcnemar: McNemar | None = None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the verdict says which is higher."""
+        return self.verdict != UNDECIDED
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,11 +95,11 @@ def read_plan(experiment: Mapping[str, Any]) -> Plan:
 
 
 def compare_systems(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> list[Comparison]:
-    """All comparisons of a report, over all tasks of each arm.
+    """All comparisons of outcome in a report, arm by arm.
 
-    The declared pair or pairs on the declared measure are primary; where there are just two systems they are
-    also explored on success and progress. More than two systems without a declaration are not compared: so
-    many comparisons would find a difference by chance.
+    The declared pair or pairs on the declared measure are primary. Where there are just two systems they are
+    also explored on success and progress, and on safe success within each horizon group. More than two
+    systems without a declaration are not compared: so many comparisons would find a difference by chance.
 
     Args:
         groups: the cells of the main table.
@@ -96,41 +109,82 @@ def compare_systems(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> li
     import numpy as np
 
     plan = read_plan(experiment)
-    whole = [cell for cell in groups if cell.stratum == WHOLE]
+    every = list(groups)
+    whole = [cell for cell in every if cell.stratum == WHOLE]
     rng = np.random.default_rng(plan.seed)
     primary: list[Comparison] = []
     explored: list[Comparison] = []
-    for arm in dict.fromkeys(cell.arm for cell in whole):
-        cells = {cell.system: cell for cell in whole if cell.arm == arm}
-        declared = [name for name in plan.systems if name in cells]
-        for a, b in combinations(declared, 2) if plan.measure else ():
-            primary.append(compare(cells[a], cells[b], str(plan.measure), ("primary", plan.alpha), rng))
-        if len(cells) == 2:
-            a, b = declared if len(declared) == 2 else cells
-            measures = [m for m in EXPLORED if not (declared and m == plan.measure)]
-            explored += [compare(cells[a], cells[b], m, ("exploratory", plan.alpha), rng) for m in measures]
+    for a, b in declared_pairs(whole, plan) if plan.measure else ():
+        quality = QUALITY if plan.measure in PROCESS else None
+        primary.append(compare(a, b, str(plan.measure), ("primary", plan.alpha), rng, quality))
+    for a, b in only_pairs(whole, plan):
+        declared = {a.system, b.system} <= set(plan.systems)
+        measures = [m for m in EXPLORED if not (declared and m == plan.measure)]
+        explored += [compare(a, b, m, ("exploratory", plan.alpha), rng) for m in measures]
+    for stratum in dict.fromkeys(cell.stratum for cell in every if cell.stratum.startswith(GROUP)):
+        within = [cell for cell in every if cell.stratum == stratum]
+        for a, b in only_pairs(within, plan):
+            explored.append(compare(a, b, EXPLORED[0], ("exploratory", plan.alpha), rng))
     return [*adjusted(primary), *adjusted(explored)]
 
 
-def compare(a: Cell, b: Cell, measure: str, role: tuple[Role, float], rng: "Generator") -> Comparison:
+def declared_pairs(cells: Iterable[Cell], plan: Plan) -> list[tuple[Cell, Cell]]:
+    """The pairs that the experiment declared, in each arm."""
+    found = []
+    for by_system in by_arm(cells):
+        declared = [by_system[name] for name in plan.systems if name in by_system]
+        found += list(combinations(declared, 2))
+    return found
+
+
+def only_pairs(cells: Iterable[Cell], plan: Plan) -> list[tuple[Cell, Cell]]:
+    """The pair of each arm that has just two systems, in the declared order if there is one."""
+    found = []
+    for by_system in by_arm(cells):
+        if len(by_system) == 2:
+            order = [name for name in plan.systems if name in by_system]
+            a, b = order if len(order) == 2 else by_system
+            found.append((by_system[a], by_system[b]))
+    return found
+
+
+def by_arm(cells: Iterable[Cell]) -> list[dict[str, Cell]]:
+    """Cells of one stratum by system, arm by arm."""
+    found: dict[str, dict[str, Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.arm, {})[cell.system] = cell
+    return list(found.values())
+
+
+def compare(
+    a: Cell,
+    b: Cell,
+    measure: str,
+    role: tuple[Role, float],
+    rng: "Generator",
+    quality: str | None = None,
+) -> Comparison:
     """One comparison, before its p value is adjusted.
 
     Args:
-        a, b: cells of one arm.
+        a, b: cells of one arm and stratum.
         measure: a column of the trial record, or a line of the main table.
         role: and the level of the test.
         rng: source of sampled signs.
+        quality: if given, only trials that ended in safe success are compared, and this says so.
     """
     # Loaded by this command only, since numpy slows every start.
     from seatrial.estimate.paired import paired_difference
 
     refused = Estimate(value=None, method="none", unit="tasks, paired", n_tasks=0, n_trials=0)
     made = Comparison(
-        role=role[0], measure=measure, arm=a.arm, a=a.system, b=b.system, alpha=role[1], estimate=refused
-    )
+        role=role[0], measure=measure, arm=a.arm, stratum=a.stratum, quality=quality, a=a.system, b=b.system,
+        alpha=role[1], estimate=refused,
+    )  # fmt: skip
     try:
-        sides, names = (values(a, measure), values(b, measure)), (a.system, b.system)
-        found = paired_difference(*sides, rng, alpha=role[1], names=names)
+        sides = [values(cell, measure, quality is not None) for cell in (a, b)]
+        names = (a.system, b.system)
+        found = paired_difference(sides[0], sides[1], rng, alpha=role[1], names=names)
     except (TypeError, ValueError) as fault:
         return msgspec.structs.replace(made, estimate=msgspec.structs.replace(refused, notes=[str(fault)]))
     return msgspec.structs.replace(
@@ -149,15 +203,18 @@ def compare(a: Cell, b: Cell, measure: str, role: tuple[Role, float], rng: "Gene
     )
 
 
-def values(cell: Cell, measure: str) -> dict[str, list[Any]]:
-    """A measure of the valid trials by task.
+def values(cell: Cell, measure: str, solved: bool = False) -> dict[str, list[Any]]:
+    """A measure of the valid trials by task; with ``solved`` only of those that ended in safe success.
 
     Raises:
         TypeError: the measure is no number.
     """
     read = RATES.get(measure) or (QUANTITIES[measure][0] if measure in QUANTITIES else None)
-    found = [read(r) if read else column(r, measure) for r in cell.valid]
-    return by_task(cell, found)
+    found: dict[str, list[Any]] = {record.task: [] for record in cell.records}
+    for record in cell.valid:
+        if not solved or record.safe_success is True:
+            found[record.task].append(read(record) if read else column(record, measure))
+    return found
 
 
 def column(record: TrialRecord, name: str) -> float | bool | None:
@@ -170,7 +227,8 @@ def column(record: TrialRecord, name: str) -> float | bool | None:
 
 def in_words(verdict: str, a: str, b: str) -> str:
     """A verdict with the systems' names."""
-    return {"A higher": f"{a} higher", "B higher": f"{b} higher"}.get(verdict, UNDECIDED)
+    higher = {"A higher": a, "B higher": b}.get(verdict)
+    return UNDECIDED if higher is None else f"{TOLD_APART}: {higher} higher"
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -1,5 +1,6 @@
 """Progress curves as SVG: a step line from 0 to 1, marked where it falls and where a rule was broken."""
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,32 +23,40 @@ def progress_svg(attempt: AttemptEvidence) -> str:
     """The progress curve of one attempt; empty when nothing was judged."""
     if not attempt.progress:
         return ""
-    # Both take longer to load than most commands take to run.
-    import altair
+    # Takes longer to load than most commands take to run.
     import vl_convert
 
-    chart = altair.layer(*layers(attempt, altair)).properties(
-        width=WIDTH, height=HEIGHT, background="white", description=described(attempt)
-    )
-    chart = chart.configure(font=FONT, aria=False).configure_view(stroke=None).configure_axis(
-        labelColor=INK, titleColor=INK, gridColor=RULE, domainColor=INK, tickColor=INK,
-        labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
-    ).configure_legend(labelColor=INK, labelFontSize=12, symbolSize=90)  # fmt: skip
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
-    return svg
-
-
-def layers(attempt: AttemptEvidence, altair: Any) -> list[Any]:
-    """The line and, where there are any, the marks."""
     last = max(attempt.record.actions or 0, attempt.progress[-1][0])
     points = [{"step": step, "progress": value} for step, value in attempt.progress]
     points.append({"step": last, "progress": attempt.progress[-1][1]})
-    ticks = min(last + 1, 12)
+    marks = marked_points(attempt)
+    names = tuple(name for name in MARKS if any(mark["what"] == name for mark in marks))
+    chart = {
+        **chart_without_data(last, attempt.verdicts.every_step, names),
+        "datasets": {"points": points, "marks": marks},
+        "description": described(attempt),
+    }
+    svg: str = vl_convert.vegalite_to_svg(chart)
+    return svg
+
+
+@lru_cache(maxsize=512)
+def chart_without_data(last: int, stepwise: bool, names: tuple[str, ...]) -> dict[str, Any]:
+    """The chart as data, to be given its points and marks: checking it costs more than drawing it.
+
+    Args:
+        last: step at the right end.
+        stepwise: a line through every step; otherwise one point.
+        names: kinds of marks in the legend, keys of ``MARKS``.
+    """
+    # Takes longer to load than most commands take to run.
+    import altair
+
     x = altair.X(
         "step:Q",
         title="step (gateway request)",
         scale=altair.Scale(domain=[0, max(last, 1)], nice=False),
-        axis=altair.Axis(format="d", tickMinStep=1, tickCount=ticks, grid=False),
+        axis=altair.Axis(format="d", tickMinStep=1, tickCount=min(last + 1, 12), grid=False),
     )
     y = altair.Y(
         "progress:Q",
@@ -55,23 +64,27 @@ def layers(attempt: AttemptEvidence, altair: Any) -> list[Any]:
         scale=altair.Scale(domain=[0, 1]),
         axis=altair.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
     )
-    line = altair.Chart(altair.Data(values=points)).encode(x=x, y=y)
-    known = attempt.verdicts.every_step
-    drawn = [line.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.5) if known else
+    line = altair.Chart(altair.NamedData("points")).encode(x=x, y=y)
+    drawn = [line.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.5) if stepwise else
              line.mark_point(color=LINE, filled=True, size=90)]  # fmt: skip
-    marks = marked_points(attempt)
-    if marks:
-        names = [name for name in MARKS if any(mark["what"] == name for mark in marks)]
+    if names:
         shapes, colours = zip(*(MARKS[name] for name in names), strict=True)
-        look = {"legend": altair.Legend(title=None, orient="top", direction="horizontal"), "sort": names}
-        encoded = altair.Chart(altair.Data(values=marks)).encode(
+        legend = altair.Legend(title=None, orient="top", direction="horizontal")
+        look: dict[str, Any] = {"legend": legend, "sort": list(names)}
+        encoded = altair.Chart(altair.NamedData("marks")).encode(
             x=x,
             y=y,
             shape=altair.Shape("what:N", scale=altair.Scale(domain=names, range=list(shapes)), **look),
             color=altair.Color("what:N", scale=altair.Scale(domain=names, range=list(colours)), **look),
         )
         drawn.append(encoded.mark_point(filled=True, size=110, opacity=1))
-    return drawn
+    chart = altair.layer(*drawn).properties(width=WIDTH, height=HEIGHT, background="white")
+    chart = chart.configure(font=FONT, aria=False).configure_view(stroke=None).configure_axis(
+        labelColor=INK, titleColor=INK, gridColor=RULE, domainColor=INK, tickColor=INK,
+        labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
+    ).configure_legend(labelColor=INK, labelFontSize=12, symbolSize=90)  # fmt: skip
+    spec: dict[str, Any] = chart.to_dict()
+    return spec
 
 
 def marked_points(attempt: AttemptEvidence) -> list[dict[str, Any]]:

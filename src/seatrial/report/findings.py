@@ -1,17 +1,27 @@
 """What the numbers allow to be said, and the limits that stand beside it, in words (G3)."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from seatrial.estimate.estimate import Estimate
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
-from seatrial.report.comparisons import UNDECIDED, Comparison
+from seatrial.report.comparisons import TOLD_APART, UNDECIDED, Comparison
+from seatrial.report.process import process_sentences
 from seatrial.report.tables import WHOLE, Row
 from seatrial.report.wording import counted, difference
 
 
-def conclusions(rows: Iterable[Row], comparisons: Sequence[Comparison] = ()) -> list[str]:
-    """One sentence per system and arm, then which of them may be told apart."""
+def conclusions(
+    rows: Iterable[Row], comparisons: Sequence[Comparison] = (), process: Sequence[Comparison] = ()
+) -> list[str]:
+    """One sentence per system and arm, then which of them may be told apart, and how they worked.
+
+    Args:
+        rows: the main table.
+        comparisons: of outcome.
+        process: of process measures, at fixed quality.
+    """
     table = {(r.system, r.arm, r.measure): r for r in rows if r.stratum == WHOLE}
     safe = [row for row in table.values() if row.measure == "safe_success"]
     sentences = [outcome_sentence(table[(r.system, r.arm, "strict_success")], r) for r in safe]
@@ -27,7 +37,7 @@ def conclusions(rows: Iterable[Row], comparisons: Sequence[Comparison] = ()) -> 
                 f"Not compared ({arm}): the experiment declares no comparison, and among "
                 f"{len(here)} systems chance alone would find one. Declare primary.compare."
             )
-    return sentences
+    return sentences + process_sentences(process)
 
 
 def comparison_sentence(comparison: Comparison, among: Sequence[Comparison]) -> str:
@@ -40,9 +50,11 @@ def comparison_sentence(comparison: Comparison, among: Sequence[Comparison]) -> 
     role = "Primary" if comparison.role == "primary" else "Exploratory, not preregistered"
     a, b, estimate = comparison.a, comparison.b, comparison.estimate
     ends = (a, b) if comparison.verdict != "B higher" else (b, a)
-    said = f"{ends[0]} is higher than {ends[1]}" if comparison.verdict != UNDECIDED else ""
-    said = said or f"{a} and {b} cannot be told apart yet"
-    sentence = f"{role}, {comparison.measure.replace('_', ' ')} ({comparison.arm}): {said}. "
+    said = f"{a} and {b} {UNDECIDED}"
+    if comparison.verdict != UNDECIDED:
+        said = f"{a} and {b} {TOLD_APART}, {ends[0]} is higher than {ends[1]}"
+    where = comparison.arm if comparison.stratum == WHOLE else f"{comparison.arm}, {comparison.stratum}"
+    sentence = f"{role}, {comparison.measure.replace('_', ' ')} ({where}): {said}. "
     if comparison.p is None or comparison.p_adjusted is None:
         return sentence + " ".join(estimate.notes)
     # That all tasks are of one family stands among the limits already.
@@ -100,9 +112,15 @@ def separate(first: Estimate, second: Estimate) -> bool:
     return first.high < second.low or second.high < first.low
 
 
-def limits(evidence: RunEvidence, rows: Iterable[Row]) -> list[str]:
-    """Everything that narrows what the tables mean, as whole sentences."""
-    found = sampling_limits(evidence)
+def limits(evidence: RunEvidence, rows: Iterable[Row], repeats: Iterable[str] = ()) -> list[str]:
+    """Everything that narrows what the tables mean, as whole sentences.
+
+    Args:
+        evidence: the runs of the report as one.
+        rows: the main table.
+        repeats: on systems whose repeats add no information.
+    """
+    found = [*sampling_limits(evidence), *repeats]
     found += ceiling_limits(row for row in rows if row.stratum == WHOLE)
     found += condition_limits(evidence, evidence.attempts)
     found += verdict_limits(evidence.counted)
@@ -130,7 +148,8 @@ def sampling_limits(evidence: RunEvidence) -> list[str]:
     families = {task.family for task in evidence.tasks.values()}
     if len(evidence.tasks) > 1 and len(families) == 1:
         found.append(
-            f"All tasks are of one family ({families.pop()}): the results speak of that family only."
+            f"All tasks are of one family ({families.pop()}): instances of one generator estimate that "
+            "generator only."
         )
     if max(cell_sizes(evidence.counted), default=0) == 1:
         found.append("Each system ran once per task: how much results vary between runs is unknown.")
@@ -140,7 +159,7 @@ def sampling_limits(evidence: RunEvidence) -> list[str]:
 def cell_sizes(attempts: Iterable[AttemptEvidence]) -> list[int]:
     """Trials per system, arm and task."""
     keys = [(a.planned.system, a.planned.arm, a.planned.task) for a in attempts]
-    return [keys.count(key) for key in dict.fromkeys(keys)]
+    return list(Counter(keys).values())
 
 
 def ceiling_limits(rows: Iterable[Row]) -> list[str]:
@@ -190,13 +209,17 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
 
 def verdict_limits(attempts: Sequence[AttemptEvidence]) -> list[str]:
     """What is known to be wrong with the verdicts."""
-    flaky = sorted({name for a in attempts for name in a.record.flaky_verifiers or []})
+    flaky = Counter((a.planned.task, name) for a in attempts for name in a.record.flaky_verifiers or [])
     triggered = sorted({name for a in attempts for name in a.record.product_triggered_errors or []})
     torn_apart = sorted({text for a in attempts for text in a.record.contradictions or []})
     final_only = sum(not a.verdicts.every_step for a in attempts)
     found = []
     if flaky:
-        found.append(f"Verifiers that disagree with themselves on one state, so unknown: {', '.join(flaky)}.")
+        named = [
+            f"{name} of {task} in {counted(count, 'trial')}" for (task, name), count in sorted(flaky.items())
+        ]
+        found.append(f"Flaky verifiers, which disagree with themselves on one state: {'; '.join(named)}. "
+                     "Their verdicts count as unknown; calibrate the tasks again.")  # fmt: skip
     if triggered:
         found.append(
             f"Verifiers that err because of the product, taken as not passed: {', '.join(triggered)}."

@@ -8,10 +8,14 @@ import msgspec
 
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report import wording
+from seatrial.report.cases import RULE, picked
 from seatrial.report.comparisons import Comparison
+from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
+from seatrial.report.reliability import AttemptLine, CallLine
 from seatrial.report.tables import WHOLE, Cell, Row
+from seatrial.report.verdict_notes import note_lines, verdict_notes
 
 APPENDIX = [
     "trial", "attempt", "task", "system", "arm", "seed", "terminal_class", "stop_reason", "censored",
@@ -20,6 +24,7 @@ APPENDIX = [
     "premature_finish", "blocking_subgoal", "hard_violations", "unknown_windows", "soft_cost", "actions",
     "failed_actions", "partial_actions", "denied_actions", "unknown_actions", "malformed_actions",
     "semantic_units", "output_tokens", "money", "dependency_depth", "verification_delay", "human_minutes",
+    "horizon_group", "idle_actions", "wasted_unread", "wasted_undone", "model_retries", "model_failures",
 ]  # fmt: skip
 
 
@@ -27,13 +32,18 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     """All that the template reads.
 
     Attributes:
-        figures: SVG text by (trial, attempt); empty text where nothing was judged.
+        comparisons: of outcome; those of process measures stand apart.
+        figures: SVG text by (trial, attempt) of those shown; empty text where nothing was judged.
     """
 
     protocol: Protocol
     groups: list[Cell]
     rows: list[Row]
+    headline: Headline
     comparisons: list[Comparison]
+    process: list[Comparison]
+    attempts: list[AttemptLine]
+    calls: list[CallLine]
     intervals: list[Intervals]
     conclusions: list[str]
     limits: list[str]
@@ -61,11 +71,18 @@ def render(content: PageContent) -> str:
         style=(folder / "report.css").read_text(encoding="utf-8"),
         words=wording,
         whole=[cell for cell in content.groups if cell.stratum == WHOLE],
-        strata=[cell for cell in content.groups if cell.stratum != WHOLE],
+        headline_whole=[row for row in content.headline.rows if row.stratum == WHOLE],
+        headline_strata=[row for row in content.headline.rows if row.stratum != WHOLE],
+        caveats=dict.fromkeys(text for row in content.headline.rows for text in row.caveats),
+        model_lines=any(line.model_calls is not None for line in content.calls),
         row=lambda cell, measure: table[(cell.system, cell.arm, cell.stratum, measure)],
         attempts=attempts,
-        counted=[attempt for attempt in attempts if attempt.counted],
+        counted=[a for a in attempts if a.counted and (a.planned.trial, a.record.attempt) in content.figures],
+        trials=sum(attempt.counted for attempt in attempts),
+        picked=picked(attempt for attempt in attempts if attempt.counted),
+        rule=RULE,
         subgoals=subgoal_rows,
+        notes=lambda attempt: [(note.subgoal, note_lines(note)) for note in verdict_notes(attempt)],
         appendix=APPENDIX,
         inline=inline_svg,
     )

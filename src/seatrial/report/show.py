@@ -1,5 +1,6 @@
 """What ``seatrial show`` shows, as plain data: a run's trials, or one trial in full."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,27 +8,63 @@ import msgspec
 
 from seatrial.errors import UsageError
 from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_ended_journal, read_run
+from seatrial.evidence.standing import RunWatch, TrialStanding
 from seatrial.journal.run import RunFolder
+from seatrial.report.headline import headline_of
 from seatrial.report.steps import trial_steps
+from seatrial.report.verdict_notes import note_lines, verdict_notes
 
 
 def run_overview(run: Path) -> dict[str, Any]:
-    """``{"trials": [...]}``: the TrialRecord of each trial's counted attempt, in the plan's order.
+    """How a run stands: what ``overview`` says of it now, and its ``headline``.
 
-    ``unfinished`` lists planned trials without an ended attempt.
+    The headline is null while a trial of the plan has not ended or is not judged: part of a plan is biased.
 
     Raises:
-        JournalError: the run is damaged or not judged yet.
+        JournalError: the run is damaged, or verdicts belong to another journal.
     """
-    evidence = read_run(run)
+    watch = RunWatch(run)
+    data = overview(*watch.look())
+    whole = watch.evidence()
+    data["headline"] = None if whole is None else msgspec.to_builtins(headline_of(whole))
+    return data
+
+
+def overview(standings: Sequence[TrialStanding], alive: bool | None) -> dict[str, Any]:
+    """``{"trials": [...]}``: the TrialRecord of each trial's counted attempt, in the plan's order.
+
+    ``standing`` says of every planned trial where it stands, ``unfinished`` lists those without an ended
+    attempt, ``unjudged`` those that ended and have no verdicts yet, ``running`` whether a runner works on the
+    run (null where the system does not say).
+    """
     return {
-        "trials": [msgspec.to_builtins(attempt.record) for attempt in evidence.counted],
-        "unfinished": [planned.trial for planned in evidence.unfinished],
+        "trials": [msgspec.to_builtins(s.evidence.record) for s in standings if s.evidence],
+        "unfinished": [s.planned.trial for s in standings if s.state != "unjudged" and not s.evidence],
+        "unjudged": [s.planned.trial for s in standings if s.state == "unjudged"],
+        "standing": [standing_row(s) for s in standings],
+        "running": alive,
+    }
+
+
+def standing_row(standing: TrialStanding) -> dict[str, Any]:
+    """Where one trial stands, flat; ``progress`` is the final one of what is judged."""
+    cell, judged = standing.planned, standing.evidence
+    return {
+        "trial": cell.trial,
+        "task": cell.task,
+        "system": cell.system,
+        "arm": cell.arm,
+        "state": standing.state,
+        "attempt": standing.attempt,
+        "steps": judged.record.actions if standing.steps is None and judged else standing.steps,
+        "passing": standing.passing,
+        "terminal_class": judged.record.terminal_class if judged else None,
+        "progress": judged.record.partial_progress if judged else None,
     }
 
 
 def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool = False) -> dict[str, Any]:
-    """The TrialRecord of one attempt plus ``progress``, ``verdicts`` and, if asked for, ``steps``.
+    """The TrialRecord of one attempt plus ``progress``, ``verdicts`` and so on; ``steps`` if asked for.
 
     Args:
         run: the run folder.
@@ -43,13 +80,17 @@ def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool 
     found = find_attempt(evidence, trial, attempt)
     detail: dict[str, Any] = msgspec.to_builtins(found.record)
     detail["progress"] = [list(pair) for pair in found.progress]
+    detail["wasted_steps"] = msgspec.to_builtins(found.waste)
     detail["verdicts"] = msgspec.to_builtins(found.verdicts)
+    detail["verdict_notes"] = [
+        {**msgspec.to_builtins(note), "lines": note_lines(note)} for note in verdict_notes(found)
+    ]
     if steps:
         folder = RunFolder(run)
         line = folder.ended(trial, found.record.attempt)
         assert line is not None, "an attempt in the evidence has ended"
         journal = read_ended_journal(folder, line)
-        shown = trial_steps(journal, found.verdicts, found.progress, folder.objects)
+        shown = trial_steps(journal, found, folder.objects)
         detail["steps"] = msgspec.to_builtins(shown)
     return detail
 

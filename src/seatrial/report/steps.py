@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from seatrial.evidence.read import AttemptEvidence
 from seatrial.journal.entries import State, fold
 from seatrial.journal.events import (
     ActionDecided,
@@ -38,6 +39,7 @@ class StepShown(msgspec.Struct, kw_only=True):
         progress: verified progress after the step, in [0, 1]; null when not judged.
         violations: constraint, hard, certain and severity of each.
         unwatched: constraints that could not be watched during this action.
+        waste: ``idle``, ``unread``, ``undone``, as the measures have it; empty also where that is unknown.
     """
 
     step: int
@@ -54,12 +56,16 @@ class StepShown(msgspec.Struct, kw_only=True):
     violations: list[dict[str, Any]] = []
     unwatched: list[str] = []
     progress: float | None = None
+    waste: list[str] = []
 
 
-def trial_steps(
-    journal: Journal, verdicts: TrialVerdicts, progress: Sequence[tuple[int, float]], objects: ObjectStore
-) -> list[StepShown]:
+def trial_steps(journal: Journal, attempt: AttemptEvidence, objects: ObjectStore) -> list[StepShown]:
     """Every step of a trial, step 0 first. Reads objects for diffs and observations.
+
+    Args:
+        journal: of the attempt.
+        attempt: as measured.
+        objects: the run's.
 
     Raises:
         JournalError: an object that the journal names is missing or damaged.
@@ -70,11 +76,13 @@ def trial_steps(
         if isinstance(event, ActionRequested):
             steps.append(StepShown(step=event.step, tool=event.tool, arguments=event.arguments))
         take_event(steps, event, state, objects)
-    add_verdicts(steps, verdicts)
-    values = dict(progress)
+    add_verdicts(steps, attempt.verdicts)
+    values = dict(attempt.progress)
+    kinds = {kind: set(found or ()) for kind, found in msgspec.structs.asdict(attempt.waste).items()}
     value: float | None = None
     for shown in steps:
         shown.progress = value = values.get(shown.step, value)
+        shown.waste = [kind for kind, wasted in kinds.items() if shown.step in wasted]
     return steps
 
 

@@ -14,6 +14,7 @@ from seatrial.records.trial import TrialRecord
 T = TypeVar("T")
 
 WHOLE = "all"
+GROUP = "group: "
 Rate = Callable[[TrialRecord], bool | None]
 Quantity = Callable[[TrialRecord], float | None]
 
@@ -52,13 +53,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """The records behind one system, arm and stratum: one per trial, and how many attempts there were."""
+    """The records behind one system, arm and stratum.
+
+    Attributes:
+        stratum: ``all``, a task family, or ``group: `` and a horizon group.
+        records: one per trial.
+        every: those of all ended attempts.
+    """
 
     system: str
     arm: str
     stratum: str
     records: list[TrialRecord]
-    attempts: int
+    every: list[TrialRecord]
 
     @property
     def valid(self) -> list[TrialRecord]:
@@ -69,6 +76,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 def more_than_none(count: float | None) -> bool | None:
     """Whether a count is above zero; null stays null."""
     return None if count is None else count > 0
+
+
+def share_of_calls(record: TrialRecord, count: int | None) -> float | None:
+    """A number of calls as a share of all the trial's calls; null without a call."""
+    return None if count is None or not record.actions else count / record.actions
+
+
+def ok_calls(record: TrialRecord) -> int | None:
+    """Calls of outcome ok; null while the outcome of one is unknown."""
+    others = (record.failed_actions, record.partial_actions, record.denied_actions)
+    if record.actions is None or None in others or record.unknown_actions != 0:
+        return None
+    return record.actions - sum(count or 0 for count in others)
 
 
 def seconds(microseconds: int | None) -> float | None:
@@ -85,6 +105,7 @@ RATES: dict[str, Rate] = {
     "premature_finish": lambda r: r.premature_finish,
     "broken_after_full": lambda r: r.broken_after_full,
 }
+SHARE = "share of calls"
 # Column and what its value counts.
 QUANTITIES: dict[str, tuple[Quantity, str]] = {
     "partial_progress": (lambda r: r.partial_progress, "progress"),
@@ -103,37 +124,60 @@ QUANTITIES: dict[str, tuple[Quantity, str]] = {
     "regression_area": (lambda r: r.regression_area, "progress times steps"),
     "repeat_completions": (lambda r: r.repeat_completions, "completions"),
     "drift_actions": (lambda r: r.drift_actions, "actions"),
+    "idle_actions": (lambda r: r.idle_actions, "actions"),
+    "wasted_unread": (lambda r: r.wasted_unread, "actions"),
+    "wasted_undone": (lambda r: r.wasted_undone, "actions"),
+    "call_success_rate": (lambda r: share_of_calls(r, ok_calls(r)), SHARE),
+    "malformed_rate": (lambda r: share_of_calls(r, r.malformed_actions), SHARE),
+    "model_retries": (lambda r: r.model_retries, "calls"),
+    "model_failures": (lambda r: r.model_failures, "calls"),
 }
 
 
 def cells(counted: Sequence[TrialRecord], every: Iterable[TrialRecord]) -> list[Cell]:
-    """Group by system and arm, as they come, for the whole and (when there are several) each task family.
+    """Group by system and arm, as they come, for the whole, each task family and each horizon group.
+
+    Families and groups are strata only where there are several; the two ways of dividing overlap.
 
     Args:
         counted: one record per trial.
         every: those of every ended attempt.
     """
     attempts = list(every)
-    families = sorted({record.family for record in counted})
-    strata = [WHOLE, *families] if len(families) > 1 else [WHOLE]
+    strata = [WHOLE]
+    for name_of in (family_of, group_of):
+        names = sorted({name_of(record) for record in counted})
+        strata += names if len(names) > 1 else []
     groups = dict.fromkeys((record.system, record.arm) for record in counted)
-
-    def within(records: Iterable[TrialRecord], system: str, arm: str, stratum: str) -> list[TrialRecord]:
-        same = (r for r in records if (r.system, r.arm) == (system, arm))
-        return [r for r in same if stratum in (WHOLE, r.family)]
+    found_in: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    every_in: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    for records, sorted_to in ((counted, found_in), (attempts, every_in)):
+        for record in records:
+            for stratum in dict.fromkeys((WHOLE, family_of(record), group_of(record))):
+                sorted_to.setdefault((record.system, record.arm, stratum), []).append(record)
 
     found = [
         Cell(
             system=system,
             arm=arm,
             stratum=stratum,
-            records=within(counted, system, arm, stratum),
-            attempts=len(within(attempts, system, arm, stratum)),
+            records=found_in.get((system, arm, stratum), []),
+            every=every_in.get((system, arm, stratum), []),
         )
         for stratum in strata
         for system, arm in groups
     ]
     return [cell for cell in found if cell.records]
+
+
+def family_of(record: TrialRecord) -> str:
+    """The stratum of a record's task family; only imported rows can be without one."""
+    return record.family or "family unknown"
+
+
+def group_of(record: TrialRecord) -> str:
+    """The stratum of a record's horizon group."""
+    return GROUP + (record.horizon_group or "not declared")
 
 
 def main_table(groups: Iterable[Cell]) -> list[Row]:
@@ -146,7 +190,7 @@ def main_table(groups: Iterable[Cell]) -> list[Row]:
             rows.append(make_row(cell, measure, estimate, outcomes))
         for measure, (quantity, unit) in QUANTITIES.items():
             values = [quantity(record) for record in cell.valid]
-            limits = (0.0, 1.0 if unit == "progress" else math.inf)
+            limits = (0.0, 1.0 if unit in ("progress", SHARE) else math.inf)
             estimate = mean_over_tasks(by_task(cell, values), unit, limits=limits)
             rows.append(make_row(cell, measure, estimate, values))
     return rows
@@ -169,7 +213,7 @@ def make_row(cell: Cell, measure: str, estimate: Estimate, values: Sequence[floa
         censored=sum(record.censored is True for record in cell.valid),
         unknown=sum(value is None for value in values),
         events=sum(value is True for value in values) if measure in RATES else None,
-        attempts=cell.attempts,
+        attempts=len(cell.every),
     )
     return Row(
         system=cell.system,

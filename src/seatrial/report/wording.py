@@ -91,6 +91,25 @@ def mean(row: Row) -> str:
     return plain(row.estimate.value)
 
 
+def per_success(row: Row) -> str:
+    """Cost per success with its interval, or why there is none."""
+    estimate = row.estimate
+    if row.denominators.valid == 0:
+        return "no valid trial"
+    if row.denominators.events == 0 and not row.denominators.unknown:
+        low = "" if estimate.low is None else f", at least {number(estimate.low)}"
+        return f"no success{low}"
+    if estimate.low is None:
+        return plain(estimate.value)
+    high = "unbounded" if estimate.high is None else number(estimate.high)
+    return f"{plain(estimate.value)} [{number(estimate.low)} to {high}]"
+
+
+def share(value: float | None) -> str:
+    """A share in per cent."""
+    return UNKNOWN if value is None else f"{100 * value:.1f} %"
+
+
 def reached(record: TrialRecord, step: int | None, threshold: float) -> str:
     """A first step, told apart from "never" and from "unknown"."""
     if step is not None:

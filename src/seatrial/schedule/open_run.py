@@ -8,17 +8,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO
 
-from seatrial.environment.confine.host import bwrap_version, check_host, sweep_unsafe
+from seatrial.environment.confine.host import bwrap_version, check_host
 from seatrial.environment.confine.namespaces import is_real_root
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import UsageError
-from seatrial.journal.events import SCHEMA, TrialEnded
-from seatrial.journal.reader import Journal, read_journal
-from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.journal.events import SCHEMA
+from seatrial.journal.run import Manifest, RunFolder, TrialPlanned
+from seatrial.schedule.amendments import add_trials
+from seatrial.schedule.endpoints import check_endpoints
+from seatrial.schedule.setups import build_setups
 from seatrial.schedule.supported import refuse_unsupported
 from seatrial.spec.identity import blobs, freeze
 from seatrial.spec.loading import LoadedExperiment
-from seatrial.trial.lifecycle import is_infrastructure
 
 _PACKAGES = ("seatrial", "msgspec", "blake3")
 
@@ -32,11 +33,13 @@ def open_run(loaded: LoadedExperiment, folder: Path, unsafe: bool = False) -> Ru
         unsafe: run without a sandbox; a run is one or the other from its first trial to its last.
 
     Raises:
-        SpecError: the experiment asks for what this release cannot carry out.
+        SpecError: the experiment asks for what this release cannot carry out, or a model's endpoint is not
+            there.
         UsageError: the folder holds something else, or a run of another experiment or plan.
         EnvironmentFault: a new run needs a sandbox and this host can make none; nothing is written.
     """
     refuse_unsupported(loaded)
+    check_endpoints(loaded)
     _check_name(folder)
     frozen = freeze(loaded)
     if (folder / "manifest.json").exists():
@@ -55,7 +58,7 @@ def open_run(loaded: LoadedExperiment, folder: Path, unsafe: bool = False) -> Ru
                 f"{min(missing)!r}. A plan may grow, never shrink; give another folder with -o."
             )
         _check_safety(folder, manifest, unsafe)
-        return _amended(run, manifest, frozen.plan)
+        return _amended(run, frozen.plan)
     if folder.exists() and not (folder.is_dir() and _unborn(folder)):
         raise UsageError(f"{folder}: is not empty and holds no run. Give another folder with -o.")
     if not unsafe:
@@ -94,12 +97,19 @@ def _unborn(folder: Path) -> bool:
 
 
 def _create(loaded: LoadedExperiment, folder: Path, unsafe: bool) -> RunFolder:
-    """Objects first, the manifest last: a folder with a manifest is whole, and nothing else is left."""
+    """Objects first, the manifest last: a folder with a manifest is whole, and nothing else is left.
+
+    Where a setup script fails, nothing is left either.
+    """
     existed = folder.exists()
     try:
-        return _written(loaded, folder, unsafe)
+        run = _written(loaded, folder, unsafe)
+        build_setups(loaded, run)
+        return run
     except BaseException:
-        remove_tree(str(folder / "objects"))
+        (folder / "manifest.json").unlink(missing_ok=True)
+        for part in ("objects", "scratch"):
+            remove_tree(str(folder / part))
         if not existed:
             remove_tree(str(folder))
         raise
@@ -120,15 +130,13 @@ def _written(loaded: LoadedExperiment, folder: Path, unsafe: bool) -> RunFolder:
     return RunFolder.create(folder, manifest)
 
 
-def _amended(run: RunFolder, manifest: Manifest, plan: list[TrialPlanned]) -> RunFolder:
-    """Append trials the plan has gained, with a dated note."""
-    known = {p.trial for p in manifest.plan}
-    new = [p for p in plan if p.trial not in known]
-    if new:
-        manifest.plan.extend(new)
-        note = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "added": [p.trial for p in new]}
-        manifest.amendments.append(note)
-        RunFolder.create(run.folder, manifest)
+def _amended(run: RunFolder, plan: list[TrialPlanned]) -> RunFolder:
+    """Append trials the plan has gained, with a dated note; not while another runner goes by the old one."""
+    if {p.trial for p in plan} - {p.trial for p in run.manifest().plan}:
+        with lock_run(run):
+            manifest = run.manifest()
+            known = {p.trial for p in manifest.plan}
+            add_trials(run, manifest, [p for p in plan if p.trial not in known])
     return run
 
 
@@ -161,52 +169,3 @@ def lock_run(run: RunFolder) -> IO[str]:
             f"{run.folder}: another runner works on it. Wait for it, or give another folder."
         ) from None
     return handle
-
-
-def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
-    """Mark attempts of a dead runner as killed and clear away what it left; call with the lock held.
-
-    Returns:
-        The trials concerned.
-    """
-    ended = {(line.trial, line.attempt) for line in run.index()}
-    dead = []
-    for planned in manifest.plan:
-        for attempt in run.attempts(planned.trial):
-            if (planned.trial, attempt) not in ended:
-                journal = read_journal(run.journal_path(planned.trial, attempt))
-                line = _line_of(planned.trial, attempt, journal)
-                run.add_to_index(line)
-                if line.stop_reason == "killed":
-                    dead.append(planned.trial)
-    clear_after_death(run)
-    return dead
-
-
-def _line_of(trial: str, attempt: int, journal: Journal) -> IndexLine:
-    """What the index should say of an attempt: its journal may have ended before the runner died."""
-    end = journal.events[-1] if journal.events else None
-    if not isinstance(end, TrialEnded):
-        return IndexLine(
-            trial=trial, attempt=attempt, digest=journal.digest, stop_reason="killed", infrastructure=True,
-            runner_ended=True, note="the runner died",
-        )  # fmt: skip
-    return IndexLine(
-        trial=trial, attempt=attempt, digest=journal.digest, stop_reason=end.stop_reason,
-        infrastructure=is_infrastructure(end.stop_reason, end.details),
-        note=str(end.details.get("problem", "")),
-    )  # fmt: skip
-
-
-def clear_after_death(run: RunFolder) -> None:
-    """End and remove what killed processes of a run left; a sandbox ends with its own process."""
-    if run.manifest().unsafe:
-        sweep_unsafe()
-    clear_scratch(run.folder / "scratch")
-
-
-def clear_scratch(scratch: Path) -> None:
-    """Remove what killed processes left: worlds, views of judges, half-built bases."""
-    for pattern in ("worlds/*", "judge-*", "bases/.*"):
-        for left in scratch.glob(pattern):
-            remove_tree(str(left))

@@ -1,26 +1,47 @@
-"""Runs what the plan still lacks, one trial's process after another."""
+"""Runs what the plan still lacks: one loop in one thread over as many processes as wanted."""
 
-import contextlib
 import os
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from seatrial.errors import JournalError
-from seatrial.journal.reader import read_journal
-from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
-from seatrial.schedule.open_run import clear_after_death
-from seatrial.schedule.watching import StepCounter, Watcher
-from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.errors import JournalError, UsageError
+from seatrial.journal.run import Manifest, RunFolder
+from seatrial.schedule.amendments import grant_attempts, granted
+from seatrial.schedule.queue import Ledger, Queue, Selection, execution_order
+from seatrial.schedule.spending import Cap, Spent, spent_before
+from seatrial.schedule.stopping import Stop
+from seatrial.schedule.watching import Standing, Watcher, seconds_left
+from seatrial.schedule.workers import Ended, Pool, Worker
+from seatrial.trial.job import TrialDone
 
 LOOK_SECONDS = 0.25
 # Less room than this holds no journal worth the name.
 ROOM_BYTES = 256 << 10
-CLEAR_UP_SECONDS = 20.0
+WORKERS_PER_CORE = 4
+
+
+@dataclass(frozen=True)
+class Orders:
+    """How a run is to be carried out this time; nothing of it is kept in the run.
+
+    Attributes:
+        workers: attempts at once.
+        selection: which trials.
+        cap: what the whole run may spend.
+        rerun_infrastructure: give trials that used up their attempts new ones.
+    """
+
+    workers: int = 1
+    selection: Selection = field(default_factory=Selection)
+    cap: Cap = field(default_factory=Cap)
+    rerun_infrastructure: bool = False
+
+    def __post_init__(self) -> None:
+        most = WORKERS_PER_CORE * (os.cpu_count() or 1)
+        if not 1 <= self.workers <= most:
+            raise UsageError(f"--workers {self.workers}: this host takes 1 to {most} (four for each core).")
+        if self.selection.limit is not None and self.selection.limit < 0:
+            raise UsageError(f"--limit {self.selection.limit}: is no number of trials. Give one from 0.")
 
 
 @dataclass
@@ -29,161 +50,185 @@ class Tally:
 
     Attributes:
         done: trials that ended now, by trial.
-        skipped: how many had ended before.
+        skipped: how many of those wanted had ended before.
         given_up: trials whose attempts all ended for infrastructure reasons, with the last reason.
         unjudged: trials that ended but could not be judged, with the reason. They are never run again.
+        waiting: trials that were wanted and not begun, in execution order.
+        left: how many trials of the whole plan have no counted attempt and are not given up.
+        capped: which bound on the cost kept ``waiting`` from beginning; null when none did.
+        interrupted: somebody asked to stop.
+        killed: trials whose attempt was ended for that; they are run again next time.
+        spent: by the whole run, earlier calls and lost attempts included.
+        infrastructure_ends: attempts of the whole run that ended so.
     """
 
     done: dict[str, TrialDone] = field(default_factory=dict)
     skipped: int = 0
     given_up: dict[str, str] = field(default_factory=dict)
     unjudged: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    left: int = 0
+    capped: str | None = None
+    interrupted: bool = False
+    killed: list[str] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    infrastructure_ends: int = 0
 
 
-def run_plan(run: RunFolder, manifest: Manifest, watcher: Watcher) -> Tally:
+def run_plan(
+    run: RunFolder,
+    manifest: Manifest,
+    watcher: Watcher,
+    orders: Orders | None = None,
+    stop: Stop | None = None,
+) -> Tally:
     """Run every trial that has no counted attempt yet.
 
     A trial is tried again only after an infrastructure-class end, as often as the experiment's retry policy
     allows. Attempts are kept, whatever became of them. One that ended without having been judged is judged.
 
     Args:
+        manifest: of the run; it is amended when attempts are granted.
         watcher: told of every attempt.
+        orders: how; by default one attempt at a time and all of the plan.
+        stop: looked at several times a second.
 
     Raises:
+        UsageError: a filter fits nothing.
         JournalError: there is no room left for a run; no attempt is spent on that.
     """
-    tally = Tally()
-    retries = int((manifest.experiment.get("retry") or {}).get("infrastructure", 2))
-    for planned in manifest.plan:
-        lines = [line for line in run.index() if line.trial == planned.trial]
-        counted = [line for line in lines if not line.infrastructure]
-        if counted:
-            tally.skipped += 1
-            _judge_late(run, counted[0], tally, watcher)
-        else:
-            _run_trial(run, planned, retries, tally, watcher)
-    return tally
+    return _Schedule(run, manifest, watcher, orders or Orders(), stop or Stop()).carry_out()
 
 
-def _judge_late(run: RunFolder, line: IndexLine, tally: Tally, watcher: Watcher) -> None:
-    if run.verdicts_path(line.trial, line.attempt).exists():
-        return
-    job = TrialJob(run=str(run.folder.resolve()), trial=line.trial, attempt=line.attempt, judge_only=True)
-    watcher.began(line.trial, line.attempt)
-    _take(run, start_worker(run, job, watcher), tally)
+class _Schedule:
+    """One call of ``run_plan``: what is known, what runs, what is still to be started."""
 
+    def __init__(
+        self, run: RunFolder, manifest: Manifest, watcher: Watcher, orders: Orders, stop: Stop
+    ) -> None:
+        self._run, self._watcher, self._orders, self._stop = run, watcher, orders, stop
+        self._index, self._plan = run.follow_index(), manifest.plan
+        order = execution_order(manifest.plan, int(manifest.experiment.get("seed", 0)))
+        self._wanted = orders.selection.of(order)
+        retries = int((manifest.experiment.get("retry") or {}).get("infrastructure", 2))
+        self._ledger = Ledger(retries, granted(manifest))
+        self._ledger.add(self._index.look())
+        if orders.rerun_infrastructure:
+            trials = [p.trial for p in self._wanted if self._ledger.given_up(p.trial)]
+            if trials:
+                grant_attempts(run, manifest, trials, retries + 1)
+                self._ledger.grant(granted(manifest))
+        counted = [line for p in order if (line := self._ledger.counted(p.trial))]
+        unjudged = [line for line in counted if not self._is_judged(line.trial, line.attempt)]
+        self._queue = Queue(self._wanted, self._ledger, unjudged, orders.selection.limit)
+        self._tally = Tally(skipped=sum(self._ledger.counted(p.trial) is not None for p in self._wanted))
+        self._spent = spent_before(run, [planned.trial for planned in manifest.plan])
+        self._durations: list[float] = []
+        self._hold: str | None = None
+        self._no_room: str | None = None
 
-def _run_trial(run: RunFolder, planned: TrialPlanned, retries: int, tally: Tally, watcher: Watcher) -> None:
-    while True:
-        lines = [line for line in run.index() if line.trial == planned.trial]
-        tried = {line.attempt for line in lines}
-        if sum(not line.runner_ended for line in lines) > retries:
-            tally.given_up[planned.trial] = lines[-1].note if lines else "no attempt could be started"
+    def carry_out(self) -> Tally:
+        """The loop."""
+        with Pool(self._run, self._orders.workers) as pool:
+            self._watcher.moved(self._standing(pool))
+            while True:
+                self._fill(pool)
+                if not pool.workers or self._stop.now:
+                    break
+                for worker in pool.wait(LOOK_SECONDS):
+                    self._take(worker, worker.wait())
+                self._watcher.moved(self._standing(pool))
+            self._end(pool)
+        if self._no_room is not None:
+            raise JournalError(self._no_room)
+        return self._tally
+
+    # -- starting -------------------------------------------------------------------------------------
+    def _fill(self, pool: Pool) -> None:
+        """Start what may be started."""
+        if self._stop.soon and self._hold is None:
+            self._hold_on("it was asked to stop", pool)
+        while not pool.is_full and not self._stop.soon and self._no_room is None:
+            begin = bool(self._queue.waiting) and self._may_begin(pool)
+            todo = self._queue.take(begin)
+            if todo is None:
+                return
+            pool.start(*todo)
+            self._watcher.began(todo.trial, todo.attempt)
+
+    def _may_begin(self, pool: Pool) -> bool:
+        if self._hold is None:
+            self._tally.capped = self._orders.cap.reached(self._all_spent(pool))
+            if self._tally.capped is not None:
+                self._hold_on(self._tally.capped, pool)
+            elif not _has_room(self._run.folder):
+                self._no_room = f"{self._run.folder}: the disk is full. {_AGAIN}"
+                self._hold_on("the disk is full", pool)
+        return self._hold is None
+
+    def _hold_on(self, reason: str, pool: Pool) -> None:
+        self._hold = reason
+        self._watcher.holding(reason, len(list(pool.workers)))
+
+    # -- ending ---------------------------------------------------------------------------------------
+    def _take(self, worker: Worker, ended: Ended) -> None:
+        """Note how an attempt ended, and queue the next one where the policy allows it."""
+        self._ledger.add(self._index.look())
+        worker.standing()
+        self._spent += worker.spent
+        job, done = ended.job, ended.done
+        if not job.judge_only:
+            self._durations.append(worker.seconds)
+            self._watcher.ended(done)
+        if ended.no_room:
+            self._no_room = f"{self._run.folder}: the disk is full. {done.note.rstrip('.')}. {_AGAIN}"
+            self._hold = self._hold or "the disk is full"
+        if self._ledger.counted(job.trial) is None:
+            self._queue.again(job.trial)
             return
-        _check_room(run.folder)
-        attempt = max(tried, default=0) + 1
-        job = TrialJob(run=str(run.folder.resolve()), trial=planned.trial, attempt=attempt)
-        watcher.began(planned.trial, attempt)
-        done = start_worker(run, job, watcher)
-        watcher.ended(planned.trial, done)
-        if not done.infrastructure:
-            _take(run, done, tally)
-            return
+        self._tally.done[job.trial] = done
+        if not self._is_judged(job.trial, job.attempt):
+            self._tally.unjudged[job.trial] = done.note or "no reason was given"
 
+    def _is_judged(self, trial: str, attempt: int) -> bool:
+        return self._run.verdicts_path(trial, attempt).exists()
 
-def _take(run: RunFolder, done: TrialDone, tally: Tally) -> None:
-    tally.done[done.trial] = done
-    if not run.verdicts_path(done.trial, done.attempt).exists():
-        tally.unjudged[done.trial] = done.note or "no reason was given"
+    def _end(self, pool: Pool) -> None:
+        """End what still runs, if anything does, and sum up."""
+        tally, ledger = self._tally, self._ledger
+        tally.interrupted = self._stop.soon
+        running = [worker.job.trial for worker in pool.workers]
+        self._spent = self._all_spent(pool)
+        pool.stop()
+        ledger.add(self._index.look())
+        tally.killed = [trial for trial in running if ledger.counted(trial) is None]
+        tally.waiting = self._queue.waiting
+        lines = {p.trial: ledger.attempts(p.trial) for p in self._wanted if ledger.given_up(p.trial)}
+        tally.given_up = {trial: attempts[-1].note for trial, attempts in lines.items()}
+        names = [planned.trial for planned in self._plan]
+        tally.left = sum(not ledger.counted(name) and not ledger.given_up(name) for name in names)
+        tally.spent, tally.infrastructure_ends = self._spent, ledger.infrastructure_ends
 
+    # -- telling --------------------------------------------------------------------------------------
+    def _all_spent(self, pool: Pool) -> Spent:
+        return sum((worker.spent for worker in pool.workers), self._spent)
 
-def _check_room(folder: Path) -> None:
-    """Refuse to spend an attempt on a full disk."""
-    disk = os.statvfs(folder)
-    if disk.f_bavail * disk.f_frsize < ROOM_BYTES or (disk.f_files and not disk.f_favail):
-        raise JournalError(f"{folder}: the disk is full. Free space, then give the same command again.")
-
-
-def start_worker(run: RunFolder, job: TrialJob, watcher: Watcher) -> TrialDone:
-    """Run one attempt in a process of its own; a process that dies gives an infrastructure end.
-
-    An interrupt reaches the process once, through us, so that it can clear up; the attempt counts as killed.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "seatrial.trial.worker", str(os.getpid())],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
-    )  # fmt: skip
-    try:
-        answer, problems = _followed(process, run, job, watcher)
-    except KeyboardInterrupt:
-        _interrupt(process)
-        clear_after_death(run)
-        if run.journal_path(job.trial, job.attempt).exists() and not run.ended(job.trial, job.attempt):
-            _write_down(run, job, "killed", "interrupted", runner_ended=True)
-        raise
-    if process.returncode == 0:
-        return msgspec.json.decode(answer, type=TrialDone)
-    clear_after_death(run)
-    return _broken(process.returncode, problems, run, job)
-
-
-def _followed(
-    process: subprocess.Popen[bytes], run: RunFolder, job: TrialJob, watcher: Watcher
-) -> tuple[bytes, bytes]:
-    """Give it its job and wait for its end; returns what it wrote to stdout and stderr."""
-    counter = StepCounter(run.journal_path(job.trial, job.attempt))
-    job_line: bytes | None = msgspec.json.encode(job)
-    while True:
-        try:
-            return process.communicate(job_line, timeout=LOOK_SECONDS)
-        except subprocess.TimeoutExpired:
-            job_line = None
-            watcher.moved(job.trial, counter.look())
-
-
-def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to clear up and end; make it end when it does not."""
-    process.send_signal(signal.SIGINT)
-    try:
-        process.communicate(timeout=CLEAR_UP_SECONDS)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt, ValueError):
-        process.kill()
-        process.wait()
-
-
-def _broken(status: int, problems: bytes, run: RunFolder, job: TrialJob) -> TrialDone:
-    """What became of an attempt whose process failed; writes it down unless the process had."""
-    with contextlib.suppress(OSError):  # the log is a help, the index below must be written
-        run.attempt_folder(job.trial, job.attempt).mkdir(parents=True, exist_ok=True)
-        (run.attempt_folder(job.trial, job.attempt) / "harness.log").write_bytes(problems)
-    said = problems.decode(errors="replace").strip().splitlines()
-    note = said[-1] if said else f"the trial's process ended with status {status}"
-    reason = "killed" if status < 0 else "harness_fault"
-    ended = run.ended(job.trial, job.attempt)
-    if ended is not None:
-        # It was written down before: what failed is judging it.
-        return TrialDone(
-            trial=job.trial, attempt=job.attempt, stop_reason=ended.stop_reason,
-            infrastructure=ended.infrastructure, steps=0, note=note,
-        )  # fmt: skip
-    _write_down(run, job, reason, note)
-    return TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=True, steps=0, note=note
-    )
-
-
-def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str, runner_ended: bool = False) -> None:
-    """Index an attempt whose own process could not."""
-    path = run.journal_path(job.trial, job.attempt)
-    digest = read_journal(path).digest if path.exists() else ""
-    run.add_to_index(
-        IndexLine(
-            trial=job.trial,
-            attempt=job.attempt,
-            digest=digest,
-            stop_reason=reason,
-            infrastructure=True,
-            runner_ended=runner_ended,
-            note=note,
+    def _standing(self, pool: Pool) -> Standing:
+        running = [worker.standing() for worker in pool.workers]
+        return Standing(
+            total=len(self._plan),
+            done=sum(self._ledger.counted(planned.trial) is not None for planned in self._plan),
+            running=running,
+            spent=self._all_spent(pool),
+            infrastructure_ends=self._ledger.infrastructure_ends,
+            seconds_left=seconds_left(self._durations, len(self._queue), running, self._orders.workers),
         )
-    )
+
+
+_AGAIN = "Free space, then give the same command again."
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether an attempt would find room to be written down."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize >= ROOM_BYTES and not (disk.f_files and not disk.f_favail)

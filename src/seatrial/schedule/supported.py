@@ -1,11 +1,13 @@
-"""Refuses, before anything is written, what the formats allow and this release cannot carry out."""
+"""Refuses, before anything is written, what the formats allow and cannot be carried out."""
 
 from collections.abc import Iterator
 
 from seatrial.errors import SpecError
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
+from seatrial.spec.person import PERSON
+from seatrial.spec.startable import unstartable
 
-AGENTS = ("scripted", "python")
+AGENTS = ("scripted", "simulated", "python", "chat", PERSON)
 _LATER = "Leave it out, or use a release that has it"
 
 
@@ -17,6 +19,9 @@ def refuse_unsupported(loaded: LoadedExperiment) -> None:
     """
     for file, place, value in _unsupported(loaded):
         raise SpecError(file, place, f"{value!r} cannot be carried out yet", _LATER)
+    for task in loaded.tasks:
+        for place, problem, remedy in unstartable(task):
+            raise SpecError(task.file, place, problem, remedy)
 
 
 def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:

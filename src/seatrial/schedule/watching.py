@@ -1,11 +1,49 @@
 """What a run tells whoever watches it."""
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from seatrial.schedule.spending import Spent
 from seatrial.trial.job import TrialDone
 
-_REQUESTED = b'{"kind":"action.requested"'
+
+@dataclass(frozen=True)
+class Running:
+    """One attempt under way.
+
+    Attributes:
+        steps: requested so far.
+        seconds: since its process was started.
+        judge_only: it ended before and is only judged.
+    """
+
+    trial: str
+    attempt: int
+    steps: int
+    seconds: float
+    judge_only: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run at one moment.
+
+    Attributes:
+        total: trials of the plan.
+        done: those with a counted attempt.
+        running: attempts under way.
+        spent: by all attempts of the run, those under way included.
+        infrastructure_ends: attempts of the run that ended so.
+        seconds_left: an estimate; null until an attempt has ended.
+    """
+
+    total: int
+    done: int
+    running: Sequence[Running] = ()
+    spent: Spent = field(default_factory=Spent)
+    infrastructure_ends: int = 0
+    seconds_left: float | None = None
 
 
 class Watcher(Protocol):
@@ -14,11 +52,14 @@ class Watcher(Protocol):
     def began(self, trial: str, attempt: int) -> None:
         """An attempt's process was started."""
 
-    def moved(self, trial: str, steps: int) -> None:
-        """It has taken this many steps so far."""
+    def moved(self, standing: Standing) -> None:
+        """How the run stands now; several times a second."""
 
-    def ended(self, trial: str, done: TrialDone) -> None:
-        """It ended; an infrastructure end may be followed by another attempt."""
+    def ended(self, done: TrialDone) -> None:
+        """An attempt ended; an infrastructure end may be followed by another attempt."""
+
+    def holding(self, reason: str, running: int) -> None:
+        """From now on nothing is started; ``running`` attempts are still under way."""
 
 
 class Silent:
@@ -27,28 +68,29 @@ class Silent:
     def began(self, trial: str, attempt: int) -> None:
         """Says nothing."""
 
-    def moved(self, trial: str, steps: int) -> None:
+    def moved(self, standing: Standing) -> None:
         """Says nothing."""
 
-    def ended(self, trial: str, done: TrialDone) -> None:
+    def ended(self, done: TrialDone) -> None:
+        """Says nothing."""
+
+    def holding(self, reason: str, running: int) -> None:
         """Says nothing."""
 
 
-class StepCounter:
-    """Counts the steps in a journal that is being written, reading each byte once."""
+def seconds_left(
+    durations: Sequence[float], waiting: int, running: Sequence[Running], at_once: int
+) -> float | None:
+    """How long the rest should take: the mean of what ended, times what is left, over those at once.
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._offset, self.steps = path, 0, 0
-
-    def look(self) -> int:
-        """Steps requested so far."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except FileNotFoundError:
-            return 0
-        whole = data.rfind(b"\n") + 1
-        self._offset += whole
-        self.steps += sum(line.startswith(_REQUESTED) for line in data[:whole].splitlines())
-        return self.steps
+    Args:
+        durations: of attempts that ended, in seconds by a clock that never goes back.
+        waiting: trials not begun.
+        running: attempts under way.
+        at_once: how many run at once.
+    """
+    if not durations:
+        return None
+    mean = sum(durations) / len(durations)
+    rest = waiting * mean + sum(max(0.0, mean - attempt.seconds) for attempt in running)
+    return rest / at_once

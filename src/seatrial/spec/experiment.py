@@ -28,12 +28,17 @@ class System(Strict, frozen=True, kw_only=True):
     """
 
     name: str
-    agent: Literal["scripted", "simulated", "python", "chat", "command", "mcp"]
+    agent: Literal["scripted", "simulated", "python", "chat", "command", "mcp", "human"]
     script: str | None = None
     code: str | None = None
     path: str | None = None
     options: dict[str, Any] = {}
     privileged: bool = False
+
+    @property
+    def told_more(self) -> bool:
+        """Whether it is privileged; simulated agents always are, since they are given the task's plan."""
+        return self.privileged or self.agent == "simulated"
 
 
 class Retry(Strict, frozen=True, kw_only=True):

@@ -5,15 +5,17 @@ import re
 import msgspec
 
 from seatrial.records.trial import TrialRecord
+from seatrial.spec.chat import chat_options
 from seatrial.spec.experiment import Experiment, Primary, System
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
+from seatrial.spec.simulated import read_options
 from seatrial.spec.task import Task
 
 INTERRUPTION_POINTS = ("subgoal_verified", "before_effect", "after_effect_before_ack", "compaction")
 ARMS = "baseline, perturbed:ID, interrupted:POINT or forked:FROM"
 CODE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 # Which keys of a system belong to which kind of agent: those it needs.
-NEEDED = {"scripted": ("script",), "simulated": ("script",), "python": ("code", "path")}
+NEEDED = {"scripted": ("script",), "python": ("code", "path")}
 
 
 def check_experiment(source: Source, spec: Experiment, tasks: list[Task]) -> None:
@@ -29,6 +31,7 @@ def check_experiment(source: Source, spec: Experiment, tasks: list[Task]) -> Non
     check_range(source, "final_verdicts", spec.final_verdicts, 1, 100)
     check_range(source, "retry.infrastructure", spec.retry.infrastructure, 0, 2)
     _check_systems(source, spec.system)
+    _check_models(source, spec.system, tasks)
     _check_arms(source, spec.arms, tasks)
     if spec.primary is not None:
         _check_primary(source, spec.primary, [system.name for system in spec.system])
@@ -41,6 +44,11 @@ def _check_systems(source: Source, systems: list[System]) -> None:
     for index, system in enumerate(systems):
         place = f"system[{index}]"
         check_name(source, f"{place}.name", system.name)
+        if system.agent == "human":
+            raise source.fault(
+                f"{place}.agent", "a person is no part of an experiment, whose trials run unattended",
+                "Let the person work with `seatrial shell TASK`",
+            )  # fmt: skip
         needed = NEEDED.get(system.agent, ())
         for key in ("script", "code", "path"):
             value = getattr(system, key)
@@ -51,12 +59,28 @@ def _check_systems(source: Source, systems: list[System]) -> None:
             if key not in needed and value is not None:
                 problem = f"{shown(value)} means nothing to a {shown(system.agent)} agent"
                 raise source.fault(f"{place}.{key}", problem, "Remove it")
+        if system.agent == "simulated":
+            read_options(source, f"{place}.options", system.options)
         if system.code is not None and not CODE.fullmatch(system.code):
             raise source.fault(
                 f"{place}.code",
                 f"{shown(system.code)} is not module:Class",
                 'Write it so, such as "agent:Careful"',
             )
+
+
+def _check_models(source: Source, systems: list[System], tasks: list[Task]) -> None:
+    """Options of agents that call a model; money can only be bounded where there is a price."""
+    bounded = next((task.id for task in tasks if task.budget.money is not None), None)
+    for index, system in enumerate(systems):
+        if system.agent != "chat":
+            continue
+        options = chat_options(source, f"system[{index}].options", system.options)
+        if bounded is not None and options.price is None:
+            raise source.fault(
+                f"system[{index}].options.price", f"the task {shown(bounded)} has a money budget",
+                "Add price = { name, date, currency, input, output } per million tokens",
+            )  # fmt: skip
 
 
 def _check_arms(source: Source, arms: list[str], tasks: list[Task]) -> None:

@@ -16,13 +16,19 @@ SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True)
 class Source:
-    """One input file, named as the user named it."""
+    """One input file, named as the user named it, or the part of it below ``prefix``."""
 
     file: str
+    prefix: str = ""
+
+    def within(self, place: str) -> "Source":
+        """The part at a place: what is said of it names its place in the whole file."""
+        return Source(self.file, f"{self.prefix}.{place}" if self.prefix else place)
 
     def fault(self, place: str, problem: str, remedy: str) -> SpecError:
         """An error in this file, ready to be raised."""
-        return SpecError(self.file, place, problem, remedy)
+        whole = ".".join(part for part in (self.prefix, place) if part)
+        return SpecError(self.file, whole, problem, remedy)
 
 
 def shown(value: object) -> str:

@@ -26,7 +26,12 @@ def ordered(after: Edges) -> list[str]:
 
 def depth(after: Edges) -> int:
     """Longest path in nodes: 1 for subgoals that need nothing of each other, 0 for none."""
+    return max(depths(after).values(), default=0)
+
+
+def depths(after: Edges) -> dict[str, int]:
+    """For each id the nodes on the longest path that ends in it: 1 for those that need nothing."""
     longest: dict[str, int] = {}
     for node in ordered(after):
         longest[node] = 1 + max((longest[before] for before in after[node]), default=0)
-    return max(longest.values(), default=0)
+    return longest

@@ -11,6 +11,8 @@ import msgspec
 from seatrial.errors import SpecError
 from seatrial.journal.digest import canonical_json, digest_bytes, digest_value
 from seatrial.journal.run import TaskFrozen, TrialPlanned
+from seatrial.spec import chat, simulated
+from seatrial.spec.chat import frozen_options
 from seatrial.spec.experiment import System
 from seatrial.spec.folder import FileMap, content
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
@@ -18,6 +20,8 @@ from seatrial.spec.loading import LoadedExperiment, LoadedTask
 # Small enough for every reader of JSON: 52 bits.
 SEED_DIGITS = 13
 ARM_CHARACTERS = 60
+# Agents that come with Seatrial: which version of their behaviour a system has.
+BUILT_IN = {"chat": chat.HARNESS, "simulated": simulated.HARNESS}
 
 
 class Frozen(NamedTuple):
@@ -40,7 +44,7 @@ def five_objects(loaded: LoadedExperiment) -> dict[str, Any]:
     spec = loaded.spec
     systems = {system.name: system for system in spec.system}
     return {
-        "model": {name: {"agent": s.agent, "options": s.options} for name, s in systems.items()},
+        "model": {name: {"agent": s.agent, "options": _options(s)} for name, s in systems.items()},
         "harness": {
             "systems": {name: _harness(loaded, s) for name, s in systems.items()},
             "stop": spec.stop,
@@ -66,13 +70,18 @@ def experiment_id(loaded: LoadedExperiment) -> str:
     return digest_value(five_objects(loaded))
 
 
+def _options(system: System) -> dict[str, Any]:
+    return frozen_options(system.options) if system.agent == "chat" else system.options
+
+
 def _harness(loaded: LoadedExperiment, system: System) -> dict[str, Any]:
     scripts = {task.spec.id: task.files[system.script][0] for task in loaded.tasks} if system.script else {}
     return {
         "code": system.code,
         "files": loaded.code.get(system.name, {}),
         "scripts": scripts,
-        "privileged": system.privileged,
+        "privileged": system.told_more,
+        **({"harness": BUILT_IN[system.agent]} if system.agent in BUILT_IN else {}),
     }
 
 
@@ -94,7 +103,9 @@ def freeze_task(task: LoadedTask) -> TaskFrozen:
 
 
 def _freeze_system(loaded: LoadedExperiment, system: System) -> dict[str, Any]:
-    frozen = _as_read_back({**msgspec.structs.asdict(system), **_harness(loaded, system)})
+    frozen = _as_read_back(
+        {**msgspec.structs.asdict(system), **_harness(loaded, system), "options": _options(system)}
+    )
     return {**frozen, "digest": digest_value(frozen)}
 
 

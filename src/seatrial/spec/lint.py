@@ -9,18 +9,17 @@ import msgspec
 
 from seatrial.errors import SpecError
 from seatrial.spec.credit import progress
-from seatrial.spec.folder import content
 from seatrial.spec.graph import depth, ordered
 from seatrial.spec.lint_leaks import find_leaks
 from seatrial.spec.loading import LoadedTask
 from seatrial.spec.patterns import compile_pattern
+from seatrial.spec.plan_file import PLAN_FILE
 from seatrial.spec.scripts import load_script
+from seatrial.spec.startable import unstartable
 from seatrial.spec.task import Perturbation, Subgoal, Task
 from seatrial.spec.tools import TOOLS
 
 SEMANTIC_VERSION = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
-# Solutions of another format than scripts: what simulated agents follow.
-PLAN_FILE = "plan.toml"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +48,7 @@ def lint_task(loaded: LoadedTask) -> list[Finding]:
         _perturbations,
         _world,
         _solutions,
+        _plan,
         _leaks,
     )
     found = [finding for part in parts for finding in part(loaded)]
@@ -121,13 +121,8 @@ def _reads(loaded: LoadedTask) -> Iterator[Finding]:
 
 
 def _verifiers(loaded: LoadedTask) -> Iterator[Finding]:
-    for index, subgoal in enumerate(loaded.spec.subgoal):
-        if not content(loaded.folder, subgoal.verifier).startswith((b"#!", b"\x7fELF")):
-            yield _error(
-                f"subgoal[{index}].verifier",
-                f"{subgoal.verifier!r} begins with no #! line, so it cannot be started",
-                "Begin it with a line such as #!/bin/sh",
-            )
+    for fault in unstartable(loaded):
+        yield _error(*fault)
 
 
 def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
@@ -211,7 +206,6 @@ def _world(loaded: LoadedTask) -> Iterator[Finding]:
 
 def _solutions(loaded: LoadedTask) -> Iterator[Finding]:
     scripts = [path for path in loaded.files if PurePosixPath(path).match("solutions/*.toml")]
-    scripts = [path for path in scripts if PurePosixPath(path).name != PLAN_FILE]
     if "solutions/reference.toml" not in scripts:
         yield _error(
             "solutions/reference.toml",
@@ -223,6 +217,33 @@ def _solutions(loaded: LoadedTask) -> Iterator[Finding]:
             load_script(loaded.folder / path, loaded.spec.environment.services)
         except SpecError as fault:
             yield _error(f"{path}: {fault.place}" if fault.place else path, fault.problem, fault.remedy)
+
+
+def _plan(loaded: LoadedTask) -> Iterator[Finding]:
+    try:
+        plan = loaded.plan
+    except SpecError as fault:
+        place = f"{PLAN_FILE}: {fault.place}" if fault.place else PLAN_FILE
+        yield _error(place, fault.problem, fault.remedy)
+        return
+    if plan is None:
+        return
+    planned = {step.subgoal for step in plan.step}
+    for subgoal in loaded.spec.subgoal:
+        if subgoal.required and subgoal.id not in planned:
+            yield _warning(
+                f"{PLAN_FILE}: step",
+                f"no step does {subgoal.id!r}, so that no simulated agent succeeds unless it passes anyway",
+                "Add a step for it, unless it passes from the start",
+            )
+    hard = any(constraint.kind == "hard" for constraint in loaded.spec.constraint)
+    for index, step in enumerate(plan.step):
+        if step.shortcut is not None and not hard:
+            yield _error(
+                f"{PLAN_FILE}: step[{index}].shortcut",
+                "the task has no hard constraint that it could break",
+                "Declare the constraint, or remove the shortcut",
+            )
 
 
 def _leaks(loaded: LoadedTask) -> Iterator[Finding]:

@@ -15,14 +15,21 @@ from seatrial.spec.experiment import Experiment, Script, System
 from seatrial.spec.experiment_rules import check_experiment
 from seatrial.spec.faults import Source, shown
 from seatrial.spec.folder import FileMap, need_file, resolve_inside, scan_folder
+from seatrial.spec.plan_file import PLAN_FILE, Plan, load_plan
 from seatrial.spec.reading import check_schema, convert, read_text, read_toml
 from seatrial.spec.scripts import load_script
+from seatrial.spec.simulated import check_covers, read_options
+from seatrial.spec.suite_file import ENDING, load_suite
 from seatrial.spec.task import Task
 from seatrial.spec.task_rules import check_task
 
 __all__ = ["LoadedExperiment", "LoadedTask", "load_experiment", "load_script", "load_task"]
 
 TASK_FILE = "task.toml"
+# How an experiment names a suite: the file NAME.suite.toml beside the experiment.
+SUITE = "suite:"
+# What a calibration found, kept beside what it is about: not part of the task.
+CALIBRATION_FILE = "calibration.json"
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,15 @@ class LoadedTask:
     def file(self) -> str:
         """The task file, as messages name it."""
         return str(self.folder / TASK_FILE)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """What simulated agents play; null when the task has no plan.
+
+        Raises:
+            SpecError: the first thing that is wrong with it.
+        """
+        return load_plan(self.folder / PLAN_FILE, self.spec) if PLAN_FILE in self.files else None
 
     @cached_property
     def digest(self) -> str:
@@ -107,6 +123,7 @@ def load_task(folder: Path) -> LoadedTask:
     environment = raw.get("environment", {})
     check_task(source, folder, spec, files_declared="files" in environment)
     files = scan_folder(folder, keep=spec.environment.files.rstrip("/"))
+    files.pop(CALIBRATION_FILE, None)
     _check_world_links(source, folder, spec, files)
     return LoadedTask(folder, spec, raw, files)
 
@@ -140,6 +157,8 @@ def load_experiment(path: Path) -> LoadedExperiment:
             scripts[system.name] = {
                 task.spec.id: _load_system_script(source, place, system, task) for task in loaded
             }
+        if system.agent == "simulated":
+            _check_plans(source, place, system, loaded)
         if system.path is not None:
             code[system.name] = _load_code(source, place, path.parent / system.path, system)
     return LoadedExperiment(path, spec, raw, loaded, scripts, code)
@@ -151,7 +170,11 @@ def _load_tasks(source: Source, base: Path, entries: list[str]) -> list[LoadedTa
     if not entries:
         raise source.fault("tasks", "[] names no task", 'Name folders or globs, such as "tasks/*"')
     for index, entry in enumerate(entries):
-        for folder in _task_folders(source, f"tasks[{index}]", base, entry):
+        if entry.startswith(SUITE):
+            folders = _suite_folders(source, f"tasks[{index}]", base, entry)
+        else:
+            folders = _task_folders(source, f"tasks[{index}]", base, entry)
+        for folder in folders:
             if folder.resolve() in found:
                 continue
             task = load_task(folder)
@@ -166,9 +189,28 @@ def _load_tasks(source: Source, base: Path, entries: list[str]) -> list[LoadedTa
     return list(found.values())
 
 
+def _suite_folders(source: Source, place: str, base: Path, entry: str) -> list[Path]:
+    """The folders of a frozen suite, each of which must still be what was frozen."""
+    path = base / (entry.removeprefix(SUITE) + ENDING)
+    if not os.path.isfile(path):
+        raise source.fault(
+            place, f"{shown(entry)}: there is no file {path}", "Make it with `seatrial suite freeze`"
+        )
+    suite = load_suite(path)
+    if suite.state == "retired":
+        raise source.fault(place, f"{shown(entry)} is retired: {suite.reason}", "Name a suite in use")
+    for task in suite.task:
+        digest = load_task(path.parent / task.folder).digest
+        if digest != task.digest:
+            raise SpecError(
+                str(path), f"task {task.id!r}",
+                f"{task.folder} is now {digest[:12]} and was frozen as {task.digest[:12]}",
+                "Restore the folder, or give the task a new version and freeze the suite again",
+            )  # fmt: skip
+    return [path.parent / task.folder for task in suite.task]
+
+
 def _task_folders(source: Source, place: str, base: Path, entry: str) -> list[Path]:
-    if entry.startswith("suite:"):
-        raise source.fault(place, f"{shown(entry)}: this release reads no suites", "Name the task folders")
     if "\0" in entry or not entry:
         raise source.fault(place, f"{shown(entry)} is no path", "Name a task folder or a glob")
     if not glob.has_magic(entry):
@@ -189,11 +231,19 @@ def _task_folders(source: Source, place: str, base: Path, entry: str) -> list[Pa
 def _load_system_script(source: Source, place: str, system: System, task: LoadedTask) -> Script:
     script = system.script or ""
     path = need_file(source, f"{place}.script", task.folder, script)
-    if system.agent == "scripted":
-        return load_script(path, task.spec.environment.services)
-    # A plan's steps are checked by the agent that acts on them; here it must only be readable.
-    read_toml(path)
-    return Script(step=[])
+    return load_script(path, task.spec.environment.services)
+
+
+def _check_plans(source: Source, place: str, system: System, loaded: list[LoadedTask]) -> None:
+    """Every task must have a plan, and the system a skill for each of its steps."""
+    options = read_options(source, f"{place}.options", system.options)
+    for task in loaded:
+        if task.plan is None:
+            raise source.fault(
+                f"{place}.agent", f"a simulated agent follows a plan, and {task.folder} has no {PLAN_FILE}",
+                "Write one there, or leave the task out",
+            )  # fmt: skip
+        check_covers(source, f"{place}.options", options, task.spec, task.plan)
 
 
 def _load_code(source: Source, place: str, folder: Path, system: System) -> FileMap:

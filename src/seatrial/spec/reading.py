@@ -66,17 +66,27 @@ def read_toml(path: Path) -> Plain:
     Raises:
         SpecError: it cannot be read or is not TOML; names line and column.
     """
-    text = read_text(path)
+    return parse_toml(str(path), read_text(path))
+
+
+def parse_toml(file: str, text: str) -> Plain:
+    """Text as plain data.
+
+    Args:
+        file: what messages call it.
+        text: its content.
+
+    Raises:
+        SpecError: it is not TOML; names line and column.
+    """
     try:
         plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
         place, problem = _toml_position(text, str(fault))
-        raise SpecError(str(path), place, f"not TOML: {problem}", "Correct the syntax there") from fault
+        raise SpecError(file, place, f"not TOML: {problem}", "Correct the syntax there") from fault
     except RecursionError:
-        raise SpecError(
-            str(path), "", "not readable: nested too deeply", "Flatten the arrays or tables"
-        ) from None
-    _refuse_odd_numbers(Source(str(path)), "", plain)
+        raise SpecError(file, "", "not readable: nested too deeply", "Flatten the arrays or tables") from None
+    _refuse_odd_numbers(Source(file), "", plain)
     return plain
 
 

@@ -29,7 +29,7 @@ def load_script(path: Path, services: Collection[str] | None = None) -> Script:
     source = Source(str(path))
     script = convert(source, _gather(read_toml(path)), Script)
     for index, step in enumerate(script.step):
-        _check_step(source, f"step[{index}]", step, services)
+        check_step(source, f"step[{index}]", step, services)
     return script
 
 
@@ -38,17 +38,29 @@ def _gather(plain: Plain) -> Plain:
     steps = plain.get("step")
     if not isinstance(steps, list):
         return plain
-    return {**plain, "step": [_gather_step(step) for step in steps]}
+    return {**plain, "step": [gather_step(step) for step in steps]}
 
 
-def _gather_step(step: Any) -> Any:
+def gather_step(step: Any) -> Any:
+    """A step's table with the arguments of a ``service.verb`` under ``arguments``; others as they are."""
     if not isinstance(step, dict) or "." not in str(step.get("tool", "")):
         return step
     kept = {key: value for key, value in step.items() if key in STEERING}
     return {**kept, "arguments": {key: value for key, value in step.items() if key not in STEERING}}
 
 
-def _check_step(source: Source, place: str, step: Step, services: Collection[str] | None) -> None:
+def check_step(source: Source, place: str, step: Step, services: Collection[str] | None) -> None:
+    """Check what the types of one step's keys do not say.
+
+    Args:
+        source: the file.
+        place: key path of the step.
+        step: as converted.
+        services: those the task declares; null when it is not known.
+
+    Raises:
+        SpecError: the first thing that is wrong with it.
+    """
     check_tool(source, f"{place}.tool", step.tool, services)
     check_range(source, f"{place}.confidence", step.confidence, 0, 1)
     check_range(source, f"{place}.patience", step.patience, 0, 86_400, "s")

@@ -1,9 +1,11 @@
 """Builds what a task's worlds stand on, once per run and uid, from the frozen objects alone."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -54,7 +56,8 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
     """The task's base, built or found, with its limits and databases.
 
     Raises:
-        EnvironmentFault: the setup script fails or the host cannot build it.
+        SpecError: the setup script fails.
+        EnvironmentFault: the host cannot build it.
     """
     spec = frozen_task(task)
     scratch = run.folder / "scratch"
@@ -64,12 +67,24 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
     providers = _providers(spec)
     base = _known(folder)
     if base is None:
-        remove_tree(str(folder))
-        _build(run, task, host, folder, bounds)
-        base = index_base(str(folder), run.objects, host.uid("world"), providers)
-        with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 cannot be kept in JSON
-            write_whole(_index(folder), msgspec.json.encode(base))
+        with _alone(folder):
+            base = _known(folder)  # another trial's process may have built it while we waited
+            if base is None:
+                remove_tree(str(folder))
+                _build(run, task, host, folder, bounds)
+                base = index_base(str(folder), run.objects, host.uid("world"), providers)
+                with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 has no place in JSON
+                    write_whole(_index(folder), msgspec.json.encode(base))
     return Ground(host, str(scratch), base, run.objects, bounds, providers)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a base for this process alone while it is built; the lock ends with the process."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f"{folder.name}.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _index(folder: Path) -> Path:
@@ -131,10 +146,11 @@ def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits
         result = sandbox.shell(script, seconds=SETUP_SECONDS)
         if result.exit_code != 0 or result.alive:
             said = result.output.decode(errors="replace")[-2000:]
-            raise EnvironmentFault(
-                f"task {task.id}: setup {spec.environment.setup} failed (exit code {result.exit_code}, "
-                f"{result.alive} processes left): {said}"
-            )
+            raise SpecError(
+                f"task {task.id}", "environment.setup",
+                f"task {task.id}: {spec.environment.setup} failed (exit code {result.exit_code}, "
+                f"{result.alive} processes left): {said}", "Correct the script",
+            )  # fmt: skip
         flat = workshop / "flat"
         shutil.copytree(sandbox.tree, flat, symlinks=True)
     finally:

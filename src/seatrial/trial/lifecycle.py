@@ -3,17 +3,25 @@
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from seatrial.agents.process import AgentProcess, Request
+from seatrial.agents.model.ledger import Ledger
+from seatrial.agents.process import AgentProcess, ModelDoor, Request
 from seatrial.environment.confine.host import Host
 from seatrial.environment.sandbox import Ground
 from seatrial.environment.world import World, open_world
-from seatrial.errors import AgentFault, EnvironmentFault, JournalError, SeatrialError, StateOverrun
+from seatrial.errors import (
+    AgentFault,
+    EnvironmentFault,
+    JournalError,
+    SeatrialError,
+    StateOverrun,
+    out_of_room,
+)
 from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, Observation, Offer
 from seatrial.gateway.meter import Meter
@@ -22,6 +30,7 @@ from seatrial.gateway.tools import Tool, offered
 from seatrial.journal.events import (
     AgentExited,
     AgentStarted,
+    Cost,
     HarnessFaulted,
     StopReason,
     TrialEnded,
@@ -29,11 +38,16 @@ from seatrial.journal.events import (
 )
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, TrialPlanned
 from seatrial.journal.writer import JournalWriter
+from seatrial.spec.person import PERSON
 from seatrial.spec.task import Task
 from seatrial.trial.ground import describe_base, frozen_task, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.trial.models import metering, model_proxy
 from seatrial.trial.online import online_judge
 from seatrial.trial.systems import agent_program
+
+if TYPE_CHECKING:
+    from seatrial.agents.model.proxy import ModelProxy
 
 _CENSORED = {"budget_actions", "budget_seconds", "budget_tokens", "budget_money", "budget_human"}
 _INFRASTRUCTURE = {"environment_fault", "harness_fault", "verifier_fault", "killed"}
@@ -52,14 +66,21 @@ class _Trial:
     host: Host
 
 
-def run_trial(job: TrialJob, run: RunFolder, host: Host) -> TrialDone:
+# Lets somebody act through the gateway until that ends; returns why it ended and notes for the last line.
+Converse = Callable[[Gateway, JournalWriter, Meter], tuple[StopReason, dict[str, Any]]]
+
+
+def run_trial(job: TrialJob, run: RunFolder, host: Host, converse: Converse | None = None) -> TrialDone:
     """Run one attempt and write its journal and its line in the run's index.
 
     Faults of the world, the agent or the harness end the attempt with a stop reason; they do not raise,
-    except when not even the journal can be written.
+    except when the disk is full: the journal then has no end.
+
+    Args:
+        converse: who acts in place of the system's agent.
 
     Raises:
-        JournalError: the journal cannot be written (full disk).
+        SeatrialError, OSError: there is no room; ``out_of_room`` says so.
     """
     manifest = run.manifest()
     planned = next((p for p in manifest.plan if p.trial == job.trial), None)
@@ -70,8 +91,8 @@ def run_trial(job: TrialJob, run: RunFolder, host: Host) -> TrialDone:
     folder = run.attempt_folder(job.trial, job.attempt)
     folder.mkdir(parents=True, exist_ok=True)
     meter = Meter(trial.spec.budget)
-    journal = JournalWriter(folder / "journal.jsonl", lambda: meter.clock_us)
-    done = _run(trial, journal, meter)
+    journal = JournalWriter(folder / "journal.jsonl", meter.now_us)
+    done = _run(trial, journal, meter, converse)
     digest = journal.close()
     run.add_to_index(
         IndexLine(
@@ -82,7 +103,7 @@ def run_trial(job: TrialJob, run: RunFolder, host: Host) -> TrialDone:
     return done
 
 
-def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
+def _run(trial: _Trial, journal: JournalWriter, meter: Meter, converse: Converse | None) -> TrialDone:
     gateway: Gateway | None = None
     try:
         ground = prepare_ground(trial.run, trial.task, trial.host)
@@ -91,11 +112,16 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter) -> TrialDone:
             fingerprint = sandbox.prove_reset()
             journal.append(_started(trial, ground, sandbox, fingerprint))
             gateway = _gateway(trial, sandbox, journal, meter, opened)
-            reason, note = _converse(trial, gateway, journal, meter)
+            if converse is None:
+                reason, note = _converse(trial, gateway, journal, meter)
+            else:
+                reason, note = converse(gateway, journal, meter)
             return _end(trial, gateway, sandbox, journal, reason, note)
     except StateOverrun as fault:
         return _overran(trial, gateway, journal, readable(str(fault)))
     except (SeatrialError, OSError) as fault:
+        if out_of_room(fault):
+            raise  # the run stops until there is room; the attempt is not spent on that
         reason = "environment_fault" if isinstance(fault, EnvironmentFault) else "harness_fault"
         return _faulted(trial, gateway, journal, reason, readable(str(fault)))
 
@@ -149,6 +175,8 @@ def _gateway(
 ) -> Gateway:
     experiment = trial.manifest.experiment
     offer = Offer({tool.name: tool for tool in _tools(trial)}, _kill_point(trial.job))
+    if trial.manifest.systems[trial.planned.system]["agent"] == PERSON:
+        offer.actor = "human"
     if experiment.get("stop") == "first_success":
         offer.judge = opened.enter_context(online_judge(trial.run, trial.task, trial.host))
     return Gateway(sandbox, journal, trial.run.objects, Policy(trial.spec, sandbox), meter, offer)
@@ -169,23 +197,31 @@ def _kill_point(job: TrialJob) -> Any:
 def _converse(
     trial: _Trial, gateway: Gateway, journal: JournalWriter, meter: Meter
 ) -> tuple[StopReason, dict[str, Any]]:
-    """Let the agent act until it ends, a budget ends it, or it breaks."""
-    agent = _start_agent(trial, gateway, journal)
+    """Let the agent act until it ends, a budget ends it, its model fails, or it breaks."""
+    ledger = Ledger(journal, trial.run.objects, meter, lambda: gateway.step + 1)
     reason: StopReason | None = None
     note: dict[str, Any] = {}
-    status: int | None = None
-    try:
-        meter.agent_thinks()
-        reason, note = _serve(agent, gateway, meter)
-    except AgentFault as fault:
-        reason, note = "agent_fault", {"problem": str(fault), "started": agent.ready}
-    finally:
-        status = agent.close()
-        journal.append(AgentExited(status=status, note=note.get("problem", "")))
+    with model_proxy(trial.manifest.systems[trial.planned.system], trial.host, ledger) as proxy:
+        agent = _start_agent(trial, gateway, journal, proxy)
+        try:
+            meter.agent_thinks()
+            reason, note = _serve(agent, gateway, meter, proxy)
+        except AgentFault as fault:
+            reason, note = "agent_fault", {"problem": str(fault), "started": agent.ready}
+        finally:
+            gateway.agent_ends()
+            status = agent.close()
+            if proxy is not None:
+                proxy.close()
+            if reason == "environment_fault":
+                journal.append(HarnessFaulted(where="model", problem=note["problem"]))
+            journal.append(AgentExited(status=status, note=note.get("problem", "")))
     return reason, note
 
 
-def _start_agent(trial: _Trial, gateway: Gateway, journal: JournalWriter) -> AgentProcess:
+def _start_agent(
+    trial: _Trial, gateway: Gateway, journal: JournalWriter, proxy: "ModelProxy | None"
+) -> AgentProcess:
     program = agent_program(trial.run, trial.manifest, trial.task, trial.planned.system)
     instruction = trial.run.objects.get(trial.task.files[trial.spec.goal[0].instruction][0]).decode()
     first = msgspec.to_builtins(Observation(text=instruction, outcome="ok"))
@@ -193,25 +229,38 @@ def _start_agent(trial: _Trial, gateway: Gateway, journal: JournalWriter) -> Age
     if trial.manifest.experiment.get("show_budget"):
         first["budget"] = msgspec.to_builtins(trial.spec.budget)
     hello = {"observation": first, "seed": trial.planned.seed}
-    agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}")
-    kind = trial.manifest.systems[trial.planned.system]["agent"]
+    door = None if proxy is None else ModelDoor(proxy.socket_path, proxy.wake)
+    agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}", door)
+    system = trial.manifest.systems[trial.planned.system]
     confined = trial.host.mode != "unsafe"
-    journal.append(AgentStarted(agent=kind, confined=confined, details={"files": sorted(program.folder)}))
+    details = {"files": sorted(program.folder), "privileged": system["privileged"]}
+    details["model_calls"] = metering(system, confined)
+    journal.append(AgentStarted(agent=system["agent"], confined=confined, details=details))
     return agent
 
 
-def _serve(agent: AgentProcess, gateway: Gateway, meter: Meter) -> tuple[StopReason, dict[str, Any]]:
+def _serve(
+    agent: AgentProcess, gateway: Gateway, meter: Meter, proxy: "ModelProxy | None"
+) -> tuple[StopReason, dict[str, Any]]:
     while gateway.stop_reason is None:
+        if proxy is not None and proxy.ending is not None:
+            gateway.agent_ends()
+            if proxy.ending.kind == "fault":
+                return "environment_fault", {"problem": proxy.ending.problem}
+            gateway.out_of_calls()
+            continue
         request = agent.next_request(meter.seconds_left())
+        if request is None and proxy is not None and proxy.ending is not None:
+            continue
         if request is None:
             if not agent.gone:
                 gateway.out_of_time()
                 break
-            meter.agent_acts()
+            gateway.agent_ends()
             problem = agent.problems() or "the agent ended or closed its connection before the work had ended"
             return "agent_fault", {"problem": problem, "started": agent.ready}
         if request.method == "crashed":
-            meter.agent_acts()
+            gateway.agent_ends()
             agent.answer(request, {})
             problem = readable(str(request.params.get("traceback", "")))[-4000:]
             return "agent_fault", {"problem": problem, "started": True}
@@ -243,6 +292,7 @@ def _end(
             stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
             censored=reason in _CENSORED, summary=gateway.summary, confidence=gateway.confidence,
             details={**note, "processes_lost": sandbox.alive},
+            last_turn=Cost(model_us=gateway.last_turn.model_us, queue_us=gateway.last_turn.queue_us),
         )
     )  # fmt: skip
     job = trial.job

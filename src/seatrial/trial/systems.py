@@ -2,14 +2,25 @@
 
 import stat
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from seatrial.agents import simulated
+from seatrial.agents.chat import chat_program
 from seatrial.agents.process import AgentProgram
 from seatrial.errors import SpecError
 from seatrial.journal.run import Manifest, RunFolder, TaskFrozen
+from seatrial.spec.chat import ChatOptions
 from seatrial.spec.experiment import Script
+from seatrial.spec.faults import Source
+from seatrial.spec.plan_file import PLAN_FILE, read_plan
+from seatrial.spec.simulated import SimulatedOptions, agent_config
+from seatrial.trial.ground import frozen_task
+
+SIMULATED_FILE = Path(simulated.__file__)
+SIMULATED_CODE = f"{SIMULATED_FILE.stem}:{simulated.SimulatedAgent.__name__}"
 
 
 def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: str) -> AgentProgram:
@@ -22,6 +33,12 @@ def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: 
     kind = frozen["agent"]
     if kind == "scripted":
         return AgentProgram(None, {"steps": _steps(run, task, frozen["script"])})
+    if kind == "simulated":
+        return AgentProgram(
+            SIMULATED_CODE,
+            _simulated_config(run, task, frozen["options"]),
+            {SIMULATED_FILE.name: SIMULATED_FILE.read_bytes()},
+        )
     if kind == "python":
         files = {
             relative: run.objects.get(digest)
@@ -29,12 +46,21 @@ def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: 
             if not stat.S_ISLNK(mode)
         }
         return AgentProgram(frozen["code"], dict(frozen.get("options") or {}), files)
+    if kind == "chat":
+        return chat_program(msgspec.convert(frozen["options"], ChatOptions))
     raise SpecError(
         manifest.name,
         f"system {system!r}",
         f"agents of kind {kind!r} cannot be run yet",
-        "Use scripted or python",
+        "Use scripted, simulated, python or chat",
     )
+
+
+def _simulated_config(run: RunFolder, task: TaskFrozen, options: dict[str, Any]) -> dict[str, Any]:
+    """The knobs and the steps of the task's plan."""
+    plain = tomllib.loads(run.objects.get(task.files[PLAN_FILE][0]).decode())
+    plan = read_plan(Source(PLAN_FILE), plain)
+    return agent_config(msgspec.convert(options, SimulatedOptions), frozen_task(task), plan)
 
 
 def _steps(run: RunFolder, task: TaskFrozen, script: str) -> list[dict[str, Any]]:

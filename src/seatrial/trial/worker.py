@@ -12,7 +12,7 @@ import msgspec
 
 from seatrial.environment.confine.host import prepare_host, release_host
 from seatrial.environment.confine.syscalls import die_with_parent
-from seatrial.errors import JournalError, SeatrialError
+from seatrial.errors import JournalError, SeatrialError, out_of_room
 from seatrial.journal.events import ActionRequested
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
@@ -21,6 +21,8 @@ from seatrial.trial.judge import judge_attempt
 from seatrial.trial.lifecycle import run_trial
 
 USAGE_STATUS = 2
+# The disk is full: what failed says nothing about the trial, and nothing else should be started.
+NO_ROOM_STATUS = 3
 
 
 def ended_trial(job: TrialJob, run: RunFolder) -> TrialDone:
@@ -56,10 +58,10 @@ def main() -> int:
             release_host(host)
     except SeatrialError as fault:
         print(fault, file=sys.stderr)
-        return USAGE_STATUS
+        return NO_ROOM_STATUS if out_of_room(fault) else USAGE_STATUS
     except OSError as fault:
         print(f"{fault.filename or job.run}: {os.strerror(fault.errno or 0)}", file=sys.stderr)
-        return USAGE_STATUS
+        return NO_ROOM_STATUS if out_of_room(fault) else USAGE_STATUS
     sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
     return 0
 

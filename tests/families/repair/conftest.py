@@ -1,16 +1,17 @@
-"""A small package to attack, and one generated task that all workers of a run share."""
+"""A small package to attack, and generated tasks that all workers of a run share."""
 
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seatrial.families.repair import RepairOptions, generate
-from seatrial.families.repair.expect import lay, steady
+from seatrial.families.repair import Knobs, generate
+from seatrial.families.repair.bench import Bench, lay
 from seatrial.families.repair.rehearse import commands
 from tests.house.files import ROOT
 
@@ -64,31 +65,42 @@ class Small:
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
     """Verifiers for the small package, with ``probe`` on the path and the workspace as working directory."""
-    made = Small(tmp_path / "verifiers", tmp_path / "workspace")
-    made.package(PRISTINE)
-    payloads = {
-        "cases": {"kind": "cases", "names": NAMES, "cases": CASES},
-        "tests": {"kind": "suite", "program": PROGRAM, "skip": []},
-    }
-    expected = {name: steady(payload, made.workspace)[0] for name, payload in payloads.items()}
-    files = {f"cases/{name}.json": payload for name, payload in payloads.items()}
-    files |= {"expected/cases.json": expected["cases"]}
-    files |= {"expected/suite.json": [{"name": "tests", "expected": expected["tests"]}]}
-    lay({path: json.dumps(value) for path, value in files.items()}, made.verifiers)
-    monkeypatch.chdir(made.workspace)
+    small = Small(tmp_path / "verifiers", tmp_path / "workspace")
+    small.package(PRISTINE)
+    cases = {"kind": "cases", "names": NAMES, "cases": CASES}
+    payload = {"kind": "parts", "parts": [cases, {"kind": "suite", "program": PROGRAM, "skip": []}]}
+    with Bench({"small/__init__.py": PRISTINE}, ["small"]) as bench:
+        expected, _ = bench.steady(payload)
+    files = {"cases/double.json": payload, "expected/double.json": expected}
+    lay({path: json.dumps(value) for path, value in files.items()}, small.verifiers)
+    monkeypatch.chdir(small.workspace)
     with commands() as path:
         monkeypatch.setenv("PATH", path)
-        yield made
+        yield small
+
+
+Made = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The task of seed 1, generated once for all workers. Needs the package index the first time."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Generates a task of a package and knobs, once for all workers. Needs the index the first time."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "repair-toolz-1"
-    with open(shared / "repair.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            generate("toolz", 1, folder, DOWNLOADS, RepairOptions(check=False))
-    return folder
+
+    def make(package: str, **knobs: Any) -> Path:
+        wanted = Knobs(**knobs)
+        name = wanted.name(package)
+        with open(shared / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (shared / name).exists():
+                generate(package, wanted, shared / name, DOWNLOADS, check=False)
+        return shared / name
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def task(made: Made) -> Path:
+    """toolz, one chain of two links."""
+    return made("toolz", depth=2)

@@ -64,32 +64,33 @@ def double(x):
 
 
 def test_the_pristine_package_passes(small: Small):
-    record = judge.focused(small.verifiers, "cases")
-    assert record == {"verdict": "pass", "evidence": {"observations_compared": len(CASES), "differing": 0}}
+    record = judge.focused(str(small.verifiers), "double")
+    # The hidden inputs, and what the two tests of the program look at.
+    compared = len(CASES) + 3
+    assert record == {"verdict": "pass", "evidence": {"observations_compared": compared, "differing": 0}}
 
 
 def test_the_fault_fails_and_the_evidence_names_what_differs(small: Small):
     small.package(FAULTY)
-    record = judge.focused(small.verifiers, "cases")
+    record = judge.focused(str(small.verifiers), "double")
     assert record["verdict"] == "fail"
-    assert record["evidence"]["first_differing"] == ["case 0", "case 1"]
+    assert record["evidence"]["first_differing"] == ["case 0", "case 1", "test_double"]
 
 
 def test_another_right_way_to_write_it_passes(small: Small):
     small.package("import collections\n\ndef double(x):\n    return x + x\n\ntally = collections.Counter\n")
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "pass"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_on_a_faulty_package_fails(small: Small, name: str):
     small.package(FAULTY + (ATTACKS[name] or AGREEABLE))
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "fail"
-    assert judge.final(small.verifiers, "suite")["verdict"] == "fail"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "fail"
 
 
 def test_noise_does_not_fail_a_right_package(small: Small):
     small.package("print('pass', flush=True)\nimport sys\nsys.stdout.write('x')\n" + PRISTINE)
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "pass"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("name", ["conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.py"])
@@ -97,13 +98,12 @@ def test_noise_does_not_fail_a_right_package(small: Small):
 def test_planted_modules_are_never_imported(small: Small, name: str, folder: str):
     Path(folder + name).write_text("import small\nsmall.double = lambda x: x + x\n")
     small.package(FAULTY)
-    assert judge.final(small.verifiers, "suite")["verdict"] == "fail"
 
 
 @pytest.mark.parametrize("name", ["json.py", "os.py", "re.py", "runpy.py", "tempfile.py", "contextlib.py"])
 def test_a_shadowed_standard_module_is_not_picked_up(small: Small, name: str):
     Path(name).write_text("raise RuntimeError('shadow')\n")
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "pass"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("mode", list(py_compile.PycInvalidationMode))
@@ -116,20 +116,20 @@ def test_planted_bytecode_is_not_run(small: Small, tmp_path: Path, mode: py_comp
     source.write_text(FAULTY)
     os.utime(source, (1_000_000_000, 1_000_000_000))
     assert list(Path("small/__pycache__").iterdir())
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "fail"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "fail"
 
 
 def test_an_endless_product_fails_by_time(small: Small, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(judge, "SECONDS", 1)
     small.package("while True:\n    pass\n")
-    record = judge.focused(small.verifiers, "cases")
+    record = judge.focused(str(small.verifiers), "double")
     assert record["verdict"] == "fail"
-    assert record["evidence"]["incomplete"] == ["timed out"]
+    assert record["evidence"]["incomplete"] == "timed out"
 
 
 def test_a_missing_package_fails(small: Small):
     os.unlink("small/__init__.py")
-    assert judge.focused(small.verifiers, "cases")["verdict"] == "fail"
+    assert judge.focused(str(small.verifiers), "double")["verdict"] == "fail"
 
 
 def test_a_probe_that_cannot_run_is_nobodys_failure(
@@ -141,7 +141,7 @@ def test_a_probe_that_cannot_run_is_nobodys_failure(
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     with pytest.raises(RuntimeError, match="no sandbox"):
-        judge.focused(small.verifiers, "cases")
+        judge.focused(str(small.verifiers), "double")
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def report(small: Small) -> Small:
 )
 def test_a_product_is_judged_by_content(report: Small, text: str, verdict: str):
     Path("out.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert judge.product(report.verifiers, "report")["verdict"] == verdict
+    assert judge.product(str(report.verifiers), "report")["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -175,4 +175,4 @@ def test_a_product_is_judged_by_content(report: Small, text: str, verdict: str):
 def test_a_product_must_be_a_regular_file(report: Small, make):
     Path("right").write_text('{"a": 1}\n{"a": 2}\n')
     make("out.jsonl")
-    assert judge.product(report.verifiers, "report")["verdict"] == "fail"
+    assert judge.product(str(report.verifiers), "report")["verdict"] == "fail"

@@ -5,7 +5,7 @@ import enum
 
 import pytest
 
-from seatrial.families.repair.expect import lay, observe
+from seatrial.families.repair.bench import Server, lay
 from seatrial.families.repair.judging.observe import PROGRAM, content, read_stream, render, short
 
 
@@ -125,7 +125,9 @@ def test_breaks():
     f()
 """
     skip = ["TestThing.test_skipped"]
-    found, complete = observe({"kind": "suite", "program": program, "skip": skip}, tmp_path)
+    server = Server(tmp_path, [], 0)
+    found, complete = server.observe({"kind": "suite", "program": program, "skip": skip})
+    server.close()
     assert complete
     assert found == {
         "import": [],

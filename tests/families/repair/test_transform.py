@@ -40,8 +40,3 @@ def test_a_name_that_only_holds_the_expected_value_is_dropped():
 def test_a_name_that_is_used_otherwise_stays():
     program = rewritten("assert log == [1]", "log = []\nf(log.append)")
     assert program == "log = []\nf(log.append)\n__sight__.value(log)"
-
-
-def test_the_packages_own_raises_is_observed_as_it_is():
-    program = observation_program("def test_it():\n    assert raises(KeyError, f)\n", own_raises=True)
-    assert "__sight__.truth(raises(KeyError, f))" in program

@@ -114,11 +114,13 @@ def make_group(name: str, memory_mb: int, processes: int) -> ControlGroup:
     return group
 
 
-def remove_groups(prefix: str) -> None:
-    """Remove every empty group whose name begins so; those in use stay."""
-    for folder in glob.glob(f"/sys/fs/cgroup/{prefix}-*") + glob.glob(f"/sys/fs/cgroup/*/{prefix}-*"):
+def remove_groups(prefix: str) -> bool:
+    """Remove every empty group whose name begins so; those in use stay. Returns whether none is left."""
+    patterns = (f"/sys/fs/cgroup/{prefix}-*", f"/sys/fs/cgroup/*/{prefix}-*")
+    for folder in [folder for pattern in patterns for folder in glob.glob(pattern)]:
         with contextlib.suppress(OSError):
             os.rmdir(folder)
+    return not any(glob.glob(pattern) for pattern in patterns)
 
 
 def _limit_v2(group: ControlGroup, root: str, memory_mb: int, processes: int) -> None:

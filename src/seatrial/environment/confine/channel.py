@@ -25,6 +25,7 @@ class Channel:
 
     def __init__(self, connection: socket.socket, watcher: Watcher | None = None) -> None:
         self._socket, self._watcher = connection, watcher
+        self._waits = False
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
         if watcher is not None:
@@ -51,9 +52,19 @@ class Channel:
     def receive(self, patience: float = REPLY_SECONDS) -> tuple[dict[str, Any], bytes]:
         """Wait for the next frame."""
         deadline = time.monotonic() + patience
-        head, body = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        self._waits = True
+        try:
+            head, body = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        finally:
+            self._waits = False
         header = json.loads(self._read(head, deadline))
         return header, self._read(body, deadline)
+
+    def interrupt(self) -> None:
+        """Ask PID 1 to end the action under way. For signal handlers: between requests it does nothing."""
+        if self._waits:
+            text = json.dumps({"op": "interrupt"}).encode()
+            self._socket.sendall(_HEADER.pack(len(text), 0) + text)
 
     def _read(self, size: int, deadline: float) -> bytes:
         data = bytearray()

@@ -201,8 +201,9 @@ def _sweep() -> None:
     """
     for stage in _dead_stages(_STAGE):
         try:
-            remove_groups(os.path.basename(stage))
-            os.rmdir(stage)
+            # A folder is what its groups are found by: it stays while a dying process holds one of them.
+            if remove_groups(os.path.basename(stage)):
+                os.rmdir(stage)
         except OSError:
             pass
 

@@ -95,7 +95,7 @@ class Init:
         """Answer requests for ever, draining what background processes write."""
         operations = {
             "run": self.do_run, "file": self.do_file, "stop": self.do_stop, "continue": self.do_continue,
-            "count": self.do_count,
+            "count": self.do_count, "interrupt": self.do_interrupt,
         }  # fmt: skip
         self.send({"ready": True})
         while True:
@@ -224,13 +224,14 @@ class Init:
             pid = self.main = self.start(work, writer)
         except OSError as fault:
             sink.add(f"cannot start a process: {fault.strerror}\n".encode())
-            return self.report(sink, started, 126 << 8, None, False), bytes(sink.head)
+            return self.report(sink, started, 126 << 8, None, "exit"), bytes(sink.head)
         finally:
             os.close(writer)
-        timed_out = self.wait(child := os.pidfd_open(pid), started + timeout)
-        if timed_out:
+        end = self.wait(child := os.pidfd_open(pid), started + timeout)
+        if end != "exit":
             self.kill_action(before)
-            self.wait(child, time.monotonic() + KILL_SECONDS)
+            while self.wait(child, time.monotonic() + KILL_SECONDS) == "interrupt":
+                pass
         os.close(child)
         if reader in self.drains:
             self.drain(reader)
@@ -240,7 +241,7 @@ class Init:
         status, usage = self.ended or (None, None)
         self.main = self.ended = None
         head, tail, _ = sink.result()
-        return self.report(sink, started, status, usage, timed_out), head + tail
+        return self.report(sink, started, status, usage, end), head + tail
 
     def report(
         self,
@@ -248,13 +249,14 @@ class Init:
         started: float,
         status: int | None,
         usage: resource.struct_rusage | None,
-        timed_out: bool,
+        end: str,
     ) -> Report:
         """How an action ended, as sent to the harness."""
         head, _, omitted = sink.result()
         return {
             "status": None if status is None else os.waitstatus_to_exitcode(status),
-            "timed_out": timed_out,
+            "timed_out": end == "time",
+            "interrupted": end == "interrupt",
             "took_us": int((time.monotonic() - started) * 1e6),
             "cpu_us": int((usage.ru_utime + usage.ru_stime) * 1e6) if usage else None,
             "omitted": omitted,
@@ -262,12 +264,22 @@ class Init:
             "alive": len(self.others()),
         }
 
-    def wait(self, child: int, deadline: float) -> bool:
-        """Wait for a process (a pidfd) to exit while draining; returns true when the time is up."""
+    def wait(self, child: int, deadline: float) -> str:
+        """Wait for a process (a pidfd) to exit while draining.
+
+        Returns:
+            ``exit``, ``time`` when the time is up, or ``interrupt`` when the harness asked for that.
+        """
         while (left := deadline - time.monotonic()) > 0:
-            if self.poll([child], left):
-                return False
-        return True
+            ready = self.poll([child, self.control], left)
+            if child in ready:
+                return "exit"
+            # While an action runs, the harness has nothing else to say.
+            if self.control in ready:
+                head, body = HEADER.unpack(self.receive(HEADER.size))
+                self.receive(head + body)
+                return "interrupt"
+        return "time"
 
     # -- operations -----------------------------------------------------------------------------------
     def do_run(self, request: Request, script: bytes) -> None:
@@ -316,6 +328,9 @@ class Init:
         """Let all run on."""
         signal_all(signal.SIGCONT)
         self.send({"alive": len(self.others())})
+
+    def do_interrupt(self, request: Request, payload: bytes) -> None:
+        """Too late: the action it was meant for has ended by itself. Nobody waits for an answer."""
 
     def do_count(self, request: Request, payload: bytes) -> None:
         """Say how many processes there are besides PID 1."""

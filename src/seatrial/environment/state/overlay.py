@@ -128,7 +128,7 @@ def make_layer(
     Returns:
         The layer's path relative to ``scratch``. It is made once and then only read.
     """
-    layer = f"layers/{name}"
+    layer = f"layers/{name}-{host.uid('world')}"  # its files belong to the uid of one slot
     if os.path.isdir(f"{scratch}/{layer}"):
         return layer
     os.makedirs(f"{scratch}/layers", exist_ok=True)

@@ -1,7 +1,8 @@
-"""Family ``repair``: faults seeded in a real package, and a pipeline that leans on it."""
+"""Family ``repair``: faults seeded in a real package, and chains of programs that lean on it."""
 
 from seatrial.families.repair.check import check_instance
-from seatrial.families.repair.generate import RepairOptions, generate
+from seatrial.families.repair.generate import generate
+from seatrial.families.repair.options import GROUPS, Knobs
 from seatrial.families.repair.packages import PACKAGES
 
-__all__ = ["PACKAGES", "RepairOptions", "check_instance", "generate"]
+__all__ = ["GROUPS", "PACKAGES", "Knobs", "check_instance", "generate"]

@@ -2,51 +2,39 @@
 
 import json
 import re
-import shutil
-import tomllib
-from collections.abc import Callable
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from seatrial.errors import SpecError
-from seatrial.families.repair.rehearse import commands, play, verdicts
+from seatrial.families.repair.rehearse import Rehearsal
+from seatrial.families.repair.toml_text import read_toml
 
 TELLING = re.compile(
     r"\b(benchmark|verifier|subgoal|seatrial|mutat\w+|step budget|hidden tests?)\b", re.IGNORECASE
 )
 SHORTEST_SECRET = 12
-REPAIRS = ("repair-a", "repair-b", "repair-c")
-
-# Which subgoals a script must pass; it must fail all others.
-PASSES: dict[str, Callable[[str], bool]] = {
-    "reference": lambda subgoal: True,
-    "equivalent": lambda subgoal: True,
-    "wrong": lambda subgoal: subgoal in ("repair-a", "stage-1", "repair-c"),
-    # Its products are right, but nothing that they need is.
-    "cheating": lambda subgoal: subgoal.startswith("stage-"),
-}
 
 
 def check_instance(folder: Path) -> None:
-    """Plays every script of a task and compares the verdicts with what they must be.
+    """Plays every script and the plan of a task and compares the verdicts with what they must be.
 
     Runs the task's own programs without a sandbox, so only on a task that was just generated.
 
     Raises:
         SpecError: the untouched workspace passes something, a script gets other verdicts, or something leaks.
     """
-    with commands() as path:
-        found = outcome(folder, None, path)
-        require(folder, "the untouched workspace", found, lambda subgoal: False)
-        for name, passes in PASSES.items():
-            found = outcome(folder, folder / "solutions" / f"{name}.toml", path)
-            # A product may be right by luck of the data; without the repair it does not count.
-            lucky = {"stage-2", "stage-3"} if name == "wrong" else set()
-            require(
-                folder, f"solutions/{name}.toml", {k: v for k, v in found.items() if k not in lucky}, passes
-            )
-        for index in range(len(REPAIRS)):
-            check_single(folder, index, path)
+    with Rehearsal(folder) as rehearsal:
+        everything = [node["id"] for node in rehearsal.nodes]
+        require(folder, "the untouched workspace", rehearsal.passes(), everything)
+        wanted = json.loads((folder / "solutions" / "verdicts.json").read_text(encoding="utf-8"))
+        check_reference(folder, rehearsal)
+        for name, verdicts in wanted.items():
+            rehearsal.reset()
+            script = f"solutions/{name}.toml"
+            rehearsal.play(script, read_toml(folder / script)["step"], may_fail=bool(verdicts["fails"]))
+            require(folder, script, rehearsal.passes(), verdicts["fails"], verdicts["open"])
+        check_plan(folder, rehearsal)
     problems = leaks(folder)
     if problems:
         raise SpecError(
@@ -54,41 +42,55 @@ def check_instance(folder: Path) -> None:
         )
 
 
-def outcome(folder: Path, script: Path | None, path: str) -> dict[str, bool]:
-    """Which subgoals pass after a script."""
-    with TemporaryDirectory() as name:
-        workspace = Path(name, "workspace")
-        shutil.copytree(folder / "environment", workspace)
-        if script is not None:
-            play(script, workspace, path)
-        return {
-            subgoal: record["verdict"] == "pass"
-            for subgoal, record in verdicts(folder, workspace, path).items()
-        }
+def check_reference(folder: Path, rehearsal: Rehearsal) -> None:
+    """The reference before the verifiers as they are run in earnest."""
+    rehearsal.reset()
+    rehearsal.play("solutions/reference.toml", read_toml(folder / "solutions" / "reference.toml")["step"])
+    found = {node["id"]: rehearsal.verdict(node["id"])["verdict"] == "pass" for node in rehearsal.nodes}
+    require(folder, "solutions/reference.toml", found, [])
 
 
-def check_single(folder: Path, index: int, path: str) -> None:
-    """One fault alone, with the others repaired, fails its own hidden inputs and no other function's."""
-    script = tomllib.loads((folder / "solutions" / "reference.toml").read_text(encoding="utf-8"))
-    edits = [step for step in script["step"] if step["tool"] == "edit_file"]
-    with TemporaryDirectory() as name:
-        workspace = Path(name, "workspace")
-        shutil.copytree(folder / "environment", workspace)
-        for edit in edits[:index] + edits[index + 1 :]:
-            target = workspace / edit["path"]
-            text = target.read_text(encoding="utf-8")
-            target.write_text(text.replace(edit["old"], edit["new"]), encoding="utf-8")
-        found = {
-            key: each["verdict"] == "pass"
-            for key, each in verdicts(folder, workspace, path, "repair-").items()
-        }
-    require(folder, f"fault {index + 1} alone", found, lambda subgoal: subgoal != REPAIRS[index])
+def check_plan(folder: Path, rehearsal: Rehearsal) -> None:
+    """Everything done passes everything; a mistake breaks its own subgoal alone and can be made good.
+
+    A fault seeded alone is a drift: so each fault fails its own function's inputs and no other's.
+    """
+    rehearsal.reset()
+    steps: list[dict[str, Any]] = read_toml(folder / "plan.toml")["step"]
+    for step in steps:
+        rehearsal.play(f"plan.toml: {step['subgoal']}.do", [step["do"]])
+    require(folder, "plan.toml", rehearsal.passes(), [])
+    right = rehearsal.files
+    for step in steps:
+        for key in ("wrong", "drift"):
+            rehearsal.reset(right)
+            rehearsal.play(f"plan.toml: {step['subgoal']}.{key}", [step[key]])
+            require(folder, f"plan.toml: {step['subgoal']}.{key}", rehearsal.passes(), [step["subgoal"]])
+            if step["subgoal"].startswith("repair-"):
+                rehearsal.play(f"plan.toml: {step['subgoal']}.do", [step["do"]])
+                require(folder, f"plan.toml: {step['subgoal']}.do after {key}", rehearsal.passes(), [])
+    rehearsal.reset(right)
+    for step in steps:
+        rehearsal.play(f"plan.toml: {step['subgoal']}.look", [step["look"]])
+    if rehearsal.files != right:
+        raise SpecError(str(folder / "plan.toml"), "look", "changes the workspace", "Correct the generator")
+    for step in steps:
+        rehearsal.play(f"plan.toml: {step['subgoal']}.shortcut", [step["shortcut"]])
+        if rehearsal.files == right:
+            raise SpecError(
+                str(folder / "plan.toml"), f"{step['subgoal']}.shortcut", "changes nothing", "Correct it"
+            )
+    require(folder, "plan.toml: shortcuts", rehearsal.passes(), [])
 
 
-def require(folder: Path, what: str, found: dict[str, bool], passes: Callable[[str], bool]) -> None:
-    """Refuses verdicts other than the declared ones."""
+def require(
+    folder: Path, what: str, found: Mapping[str, bool], fails: Collection[str], open_: Collection[str] = ()
+) -> None:
+    """Refuses verdicts other than the declared ones; those left open may be either."""
     wrong = [
-        f"{key} {'passes' if passed else 'fails'}" for key, passed in found.items() if passed != passes(key)
+        f"{key} {'passes' if passed else 'fails'}"
+        for key, passed in found.items()
+        if key not in open_ and passed == (key in fails)
     ]
     if wrong:
         raise SpecError(
@@ -99,11 +101,11 @@ def require(folder: Path, what: str, found: dict[str, bool], passes: Callable[[s
 def leaks(folder: Path) -> list[str]:
     """Hidden inputs, expected values, products and telling words found in what the agent sees."""
     shown = {"instruction.md": (folder / "instruction.md").read_text(encoding="utf-8")}
-    world = folder / "environment"
-    for path in sorted(world.rglob("*")):
+    for path in sorted((folder / "environment").rglob("*")):
         if path.is_file():
             shown[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
-    ours = [name for name in shown if name == "instruction.md" or name.startswith("environment/pipeline/")]
+    programs = tuple(f"environment/{text}" for text in forbidden_folders(folder))
+    ours = [name for name in shown if name == "instruction.md" or name.startswith(programs)]
     found = [f"{name} says {match.group()!r}" for name in ours if (match := TELLING.search(shown[name]))]
     found += [f"the name {name} tells" for name in shown if TELLING.search(name)]
     everything = "\n".join(shown.values())
@@ -112,14 +114,21 @@ def leaks(folder: Path) -> list[str]:
     ]
 
 
+def forbidden_folders(folder: Path) -> list[str]:
+    """Folders of our own making that the agent must leave alone: programs and data."""
+    rules = read_toml(folder / "task.toml")["constraint"]
+    paths = [path for rule in rules for path in rule["forbid"]["write"] if path.endswith("/**")]
+    return [path.removeprefix("files:").removesuffix("**") for path in paths]
+
+
 def secrets_of(folder: Path) -> list[str]:
     """Texts that only verifiers and solutions may hold."""
     found: list[str] = []
     for path in sorted((folder / "verifiers" / "cases").glob("repair-*.json")):
-        found += json.loads(path.read_text(encoding="utf-8"))["cases"]
-    for path in sorted((folder / "verifiers" / "cases").glob("rerun-*.json")):
-        inputs = json.loads(path.read_text(encoding="utf-8"))["inputs"]
-        found += [line for _, text in inputs for line in text.splitlines()[1:]]
+        found += json.loads(path.read_text(encoding="utf-8"))["parts"][0]["cases"]
     for path in sorted((folder / "verifiers" / "expected").glob("stage-*.json")):
         found += json.loads(path.read_text(encoding="utf-8"))["lines"]
+    for path in sorted((folder / "solutions").glob("hard-coded.toml")):
+        steps = read_toml(path)["step"]
+        found += [line for step in steps for line in step.get("content", "").splitlines()]
     return [each for each in found if len(each) >= SHORTEST_SECRET]

@@ -5,18 +5,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from seatrial.families.repair import scripts
 from seatrial.families.repair.attack import cheating
 from seatrial.families.repair.build import Instance
+from seatrial.families.repair.declaration import task_text
+from seatrial.families.repair.instruction import instruction
 from seatrial.families.repair.judging.observe import content
-from seatrial.families.repair.scripts import equivalent, reference, wrong
-from seatrial.families.repair.toml_text import table_text
-from seatrial.spec.graph import depth
-from seatrial.spec.task import SCHEMA
+from seatrial.families.repair.plan import plan_text
 
-GENERATOR = "repair@1"
-VERSION = "1.0.0"
-ACTIONS = 60
-LETTERS = "abc"
 JUDGING = Path(__file__).with_name("judging")
 
 VERIFIER = """\
@@ -29,56 +25,66 @@ main(sys.argv[1:])
 ' "${{0%/*}}" {kind} {name}
 """
 
-INSTRUCTION = """\
-# Put the report right
-
-{purpose}
-They run in this order from /workspace, each on the product of the one before:
-
-{stages}
-
-They lean on the {package} library, whose source is vendored in {code}. Since the last change to that copy
-the products are wrong, although the programs themselves have not been touched and are right. At least one
-function that each program uses no longer does what its documentation says.
-
-Please
-
-1. find the faults in the vendored source and repair them there, so that the library again behaves as
-   documented for every input and not only for this one;
-2. run the three programs in order, so that {products}
-   are made anew from the data.
-
-Leave the files in data/, {licence} and the library's own tests in {tests}/ as they are: they must not be
-changed, not even for a moment. There is no network here and no test runner, only Python's standard library.
-Say when you are done.
-"""
-
 Files = dict[str, tuple[str, int]]
 
 
 def task_files(instance: Instance) -> Files:
     """Every file of the task by relative path, with its text and mode."""
-    files: Files = {}
-
-    def add(path: str, text: str, mode: int = 0o644) -> None:
-        files[path] = (text, mode)
-
-    for path, text in instance.workspace().items():
-        add(f"environment/{path}", text)
-    for name, make in {
-        "reference": reference,
-        "equivalent": equivalent,
-        "wrong": wrong,
-        "cheating": cheating,
-    }.items():
-        add(f"solutions/{name}.toml", make(instance))
-    add("solutions/faults.json", json_text(fault_list(instance)))
-    add("instruction.md", instruction(instance))
-    add("task.toml", task_text(instance))
+    texts = {f"environment/{path}": text for path, text in instance.workspace().items()}
+    texts |= {f"solutions/{name}.toml": text for name, text in solutions(instance).items()}
+    texts["solutions/verdicts.json"] = json_text(verdicts(instance))
+    texts["solutions/faults.json"] = json_text(fault_list(instance))
+    texts["instruction.md"] = instruction(instance)
+    texts["task.toml"] = task_text(instance)
+    texts["plan.toml"] = plan_text(instance)
     for module in sorted(JUDGING.glob("*.py")):
-        add(f"verifiers/judging/{module.name}", module.read_text(encoding="utf-8"))
-    files.update(verifiers(instance))
-    return files
+        texts[f"verifiers/judging/{module.name}"] = module.read_text(encoding="utf-8")
+    return {path: (text, 0o644) for path, text in texts.items()} | verifiers(instance)
+
+
+def solutions(instance: Instance) -> dict[str, str]:
+    """Scripts by name; those that begin with ``reference`` or ``equivalent`` are right, no other is."""
+    edge = scripts.boundary(instance)
+    return {
+        "reference": scripts.reference(instance),
+        "equivalent": scripts.equivalent(instance),
+        "equivalent-order": scripts.equivalent_order(instance),
+        **({} if edge is None else {"boundary": edge}),
+        "wrong": scripts.wrong(instance),
+        "empty": scripts.empty(),
+        "hard-coded": scripts.hard_coded_script(instance),
+        "string-only": scripts.string_only(instance),
+        "cheating": cheating(instance),
+        "crash": scripts.crash(instance),
+        "stale": scripts.stale(instance),
+    }
+
+
+def verdicts(instance: Instance) -> dict[str, dict[str, list[str]]]:
+    """What must fail after each script, and what is left open; everything else must pass."""
+    mended = [f"repair-{each.link.id}" for each in instance.repairs]
+    made = [f"stage-{each.link.id}" for each in instance.repairs]
+    last = instance.repairs[-1].link
+    misled = instance.repairs[scripts.misled(instance)].link
+    # What the wrong function makes of its product, and that product of the ones after it, is luck.
+    after = [name for name in made if name[6] == misled.id[0] and int(name[7:]) >= int(misled.id[1:])]
+    fails = {
+        "reference": [],
+        "equivalent": [],
+        "equivalent-order": [],
+        "wrong": [f"repair-{misled.id}"],
+        "empty": mended + made,
+        "hard-coded": mended,
+        "string-only": mended + made,
+        # Its products are right, but nothing that they need is.
+        "cheating": mended,
+        "crash": [f"repair-{each.link.id}" for each in instance.repairs if last.file in each.reads],
+        "stale": [f"stage-{last.id}"],
+    }
+    edge = scripts.edge_of(instance)
+    if edge is not None:
+        fails["boundary"] = [f"repair-{edge.link.id}"]
+    return {name: {"fails": each, "open": after if name == "wrong" else []} for name, each in fails.items()}
 
 
 def json_text(value: object) -> str:
@@ -88,12 +94,13 @@ def json_text(value: object) -> str:
 def fault_list(instance: Instance) -> list[dict[str, object]]:
     """What was seeded where; for people, never for the agent."""
     found: list[dict[str, object]] = []
-    for fault in instance.faults:
-        source, seeded = instance.pristine[fault.target.file], fault.mutation
+    for repair in instance.repairs:
+        source, seeded = instance.world.sources[repair.link.file], repair.fault.mutation
         found.append(
             {
-                "function": fault.target.name,
-                "file": fault.target.file,
+                "link": repair.link.id,
+                "function": repair.link.target.name,
+                "file": repair.link.file,
                 "part": seeded.part,
                 "kind": seeded.kind,
                 "line": source.count("\n", 0, seeded.start) + 1,
@@ -102,22 +109,6 @@ def fault_list(instance: Instance) -> list[dict[str, object]]:
             }
         )
     return found
-
-
-def instruction(instance: Instance) -> str:
-    """The work request."""
-    package, pipeline = instance.package, instance.pipeline
-    stages = "\n".join(f"    {stage.command}" for stage in pipeline.stages)
-    names = [stage.product for stage in pipeline.stages]
-    return INSTRUCTION.format(
-        purpose=pipeline.purpose,
-        stages=stages,
-        package=package.name,
-        code=f"{package.code[0]}/",
-        products=f"{', '.join(names[:-1])} and {names[-1]}",
-        licence=package.licence_file,
-        tests=package.tests,
-    )
 
 
 def verifiers(instance: Instance) -> Files:
@@ -130,110 +121,15 @@ def verifiers(instance: Instance) -> Files:
     def verifier(kind: str, name: str) -> None:
         files[f"verifiers/{name}.sh"] = (VERIFIER.format(kind=kind, name=name), 0o755)
 
-    for job in instance.focused:
-        verifier("focused", job.name)
-        data(f"cases/{job.name}", job.payload)
-        data(f"expected/{job.name}", job.expected)
-    for index, stage in enumerate(instance.pipeline.stages):
-        verifier("product", f"stage-{index + 1}")
-        lines = content(instance.products[stage.product])
-        data(f"expected/stage-{index + 1}", {"path": stage.product, "lines": lines})
-    verifier("final", "suite")
-    for job in instance.suite:
-        data(f"cases/{job.name}", job.payload)
-    data("expected/suite", [{"name": job.name, "expected": job.expected} for job in instance.suite])
+    for repair in instance.repairs:
+        name, product = f"repair-{repair.link.id}", f"stage-{repair.link.id}"
+        verifier("focused", name)
+        data(f"cases/{name}", repair.payload)
+        data(f"expected/{name}", repair.expected)
+        verifier("product", product)
+        path = repair.link.product
+        data(f"expected/{product}", {"path": path, "lines": content(instance.products[path])})
     return files
-
-
-def subgoals(instance: Instance) -> list[dict[str, object]]:
-    """The DAG: a product needs its function repaired and the product before it."""
-    found: list[dict[str, object]] = []
-    for index, (fault, stage) in enumerate(zip(instance.faults, instance.pipeline.stages, strict=True)):
-        repair, number = f"repair-{LETTERS[index]}", index + 1
-        reads = [f"files:{fault.target.file.split('/')[0]}/**"]
-        found.append(
-            {
-                "id": repair,
-                "after": [],
-                "reads": reads,
-                "layer": "hidden",
-                "verifier": f"verifiers/{repair}.sh",
-            }
-        )
-        after = [repair] if index == 0 else [f"stage-{index}", repair]
-        own = {"after": after, "reads": [f"files:{stage.product}"], "layer": "functional"}
-        found.append({"id": f"stage-{number}", **own, "verifier": f"verifiers/stage-{number}.sh"})
-    reads = [f"files:{code}/**" for code in (*instance.package.code, "pipeline")]
-    found.append(
-        {
-            "id": "suite",
-            "after": ["stage-3"],
-            "reads": reads,
-            "layer": "hidden",
-            "verifier": "verifiers/suite.sh",
-        }
-    )
-    return [{**each, "weight": 1.0, "required": True, "timeout": 120.0} for each in found]
-
-
-def task_text(instance: Instance) -> str:
-    """``task.toml``."""
-    package, nodes = instance.package, subgoals(instance)
-    forbidden = {
-        "keep-data": "files:data/**",
-        "keep-licence": f"files:{package.licence_file}",
-        "keep-tests": f"files:{package.tests}/*.py",
-    }
-    edges = {str(node["id"]): list(map(str, as_list(node["after"]))) for node in nodes}
-    horizon = {
-        "dependency_depth": depth(edges),
-        # In the reference the stage that shows whether a repair was right is the very next action.
-        "verification_delay": 1,
-        "irreversible_share": 0.0,
-        "live_constraints": len(forbidden),
-        "state_size": len(instance.workspace()),
-        "goal_changes": 0,
-        "tool_fault_rate": 0.0,
-        "observation_noise": 0.0,
-        "group": "short and deep",
-    }
-    head = {"schema": SCHEMA, "id": f"repair/{package.name}-{instance.seed}", "version": VERSION}
-    parts = [
-        table_text("", head),
-        table_text("horizon", horizon),
-        table_text("environment", {"files": "environment/", "network": "none"}),
-        table_text("budget", {"actions": ACTIONS}),
-        table_text("[goal]", {"version": 1, "instruction": "instruction.md"}),
-        *(table_text("[subgoal]", node) for node in nodes),
-        *(
-            table_text(
-                "[constraint]", {"id": name, "kind": "hard", "forbid": {"write": [path]}, "mode": "observe"}
-            )
-            for name, path in forbidden.items()
-        ),
-        table_text("provenance", provenance(instance)),
-    ]
-    return "\n".join(parts)
-
-
-def as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def provenance(instance: Instance) -> dict[str, object]:
-    """Where the task comes from. What was seeded is not said here but in ``solutions/faults.json``."""
-    package = instance.package
-    return {
-        "generator": GENERATOR,
-        "seed": instance.seed,
-        "package": package.name,
-        "package_version": package.version,
-        "sdist_sha256": package.sdist_sha256,
-        "licence": package.licence,
-        "observations": sum(len(seen) for job in instance.suite for seen in job.expected.values()),
-        "observations_dropped": instance.dropped,
-        "tests_left_out": dict(package.untested),
-    }
 
 
 def write_files(files: Mapping[str, tuple[str, int]], folder: Path) -> None:

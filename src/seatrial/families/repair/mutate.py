@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from seatrial.errors import SpecError
@@ -71,13 +72,19 @@ class Text:
         return self.source[start:end]
 
 
+@lru_cache(maxsize=32)
+def tree_of(source: str) -> ast.Module:
+    """A source's tree; not to be changed, for others will be given the same one."""
+    return ast.parse(source)
+
+
 def find_function(source: str, name: str, file: str = "source") -> ast.FunctionDef:
     """A top-level function by name.
 
     Raises:
         SpecError: there is none.
     """
-    for node in ast.parse(source).body:
+    for node in tree_of(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
     raise SpecError(file, "", f"has no top-level function {name!r}", "Correct the package's targets")

@@ -2,20 +2,43 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from seatrial.families.repair.draws import Draws
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A program of a pipeline, as far as it is the function's own.
+
+    Every program reads two files of records and writes one, so that any may follow any other.
+
+    Attributes:
+        names: what the program is called in an original, and in variants.
+        purpose: one sentence, its docstring; ``$items`` and other words are filled in.
+        code: ``work(rows, extra)`` and what it needs, as a template. ``$lib`` stands for the module of the
+            function; ``stamp`` and ``itemgetter`` are there.
+        numbers: names in the template that stand for an integer, with its range.
+    """
+
+    names: tuple[str, str]
+    purpose: str
+    code: str
+    numbers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Target:
-    """A function that a fault may be seeded in.
+    """A function that a fault may be seeded in, and the program that leans on it.
 
     Attributes:
         name: the public function.
         file: where it stands, relative to the sdist's root.
         parts: top-level functions of that file that hold its behaviour; a fault goes into one of them.
-        cases: hidden inputs: Python expressions over the names that the package's ``names`` defines.
-        equivalents: another right implementation of each part, by part.
+        cases: hidden inputs: Python expressions over ``t``, the function's module, and over the names that
+            the package's ``names`` defines.
+        equivalents: another right body of each part, by part.
+        stage: the program.
     """
 
     name: str
@@ -23,40 +46,7 @@ class Target:
     parts: tuple[str, ...]
     cases: Callable[[Draws], list[str]]
     equivalents: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One program of the pipeline, ``python3 -B -m MODULE INPUT… PRODUCT``, in the workspace."""
-
-    module: str
-    inputs: tuple[str, ...]
-    product: str
-
-    @property
-    def command(self) -> str:
-        """How a person starts it. No bytecode is kept: an edit of the same size within the same second would
-        otherwise run the old one."""
-        return " ".join(["python3 -B -m", self.module, *self.inputs, self.product])
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """Three stages, each reading the product before it, and their data.
-
-    Attributes:
-        purpose: one sentence for the work request.
-        stages: in order; the targets of stage n are used by the program of stage n.
-        programs: source by path.
-        data: what the agent is given, by path.
-        hidden: other records under the same paths.
-    """
-
-    purpose: str
-    stages: tuple[Stage, ...]
-    programs: Mapping[str, str]
-    data: Mapping[str, str]
-    hidden: Mapping[str, str]
+    stage: Stage
 
 
 @dataclass(frozen=True)
@@ -70,14 +60,13 @@ class Package:
         licence: SPDX id or the wording of its metadata.
         keep: files and folders of the sdist that go to the workspace; everything else is left out.
         licence_file: one of them, protected by a hard constraint.
-        code: folders of code, the same; what verifiers of functions read.
-        tests: folder of upstream tests inside them.
+        code: the package's folder.
+        tests: folder of upstream tests.
         names: source that binds the names which ``cases`` use.
-        targets: for each stage of the pipeline, the functions of which the seed picks one.
-        pipeline: builds programs and data.
+        targets: functions that faults can go into; no one rests on another.
+        aliases: for variants: pattern of a name in sources and paths, and what may stand there instead.
         untested: upstream tests (``module`` or ``module::test``) that look at the interpreter rather than
             at the package, or cannot run without a test runner; with the reason.
-        own_raises: test modules whose subject is the package's own ``raises``.
     """
 
     name: str
@@ -86,10 +75,14 @@ class Package:
     licence: str
     keep: tuple[str, ...]
     licence_file: str
-    code: tuple[str, ...]
+    code: str
     tests: str
     names: str
-    targets: tuple[tuple[Target, ...], ...]
-    pipeline: Callable[[Draws], Pipeline]
+    targets: tuple[Target, ...]
+    aliases: tuple[tuple[str, tuple[str, ...]], ...]
     untested: Mapping[str, str] = field(default_factory=dict)
-    own_raises: tuple[str, ...] = ()
+
+
+def module_of(path: str) -> str:
+    """The import name of a source file."""
+    return ".".join(PurePosixPath(path).with_suffix("").parts)

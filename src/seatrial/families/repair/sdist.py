@@ -133,5 +133,7 @@ def _write(content: IO[bytes] | None, target: Path, inside: str) -> None:
 
 
 def is_kept(package: Package, path: str) -> bool:
-    """Whether a file of the sdist belongs to the workspace."""
-    return any(path == name or path.startswith(f"{name}/") for name in package.keep)
+    """Whether a file of the sdist belongs to the workspace. Bytecode was left there by mistake."""
+    return "__pycache__" not in path and any(
+        path == name or path.startswith(f"{name}/") for name in package.keep
+    )

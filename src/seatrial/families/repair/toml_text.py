@@ -1,7 +1,9 @@
 """Writes the little TOML that a task needs: the standard library reads it but does not write it."""
 
 import json
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -32,6 +34,11 @@ def lines_text(text: str) -> str:
     if escaped.endswith('"'):
         escaped = escaped[:-1] + '\\"'
     return f'"""\n{escaped}"""'
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A file of ours, read back."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def table_text(name: str, values: Mapping[str, Any]) -> str:

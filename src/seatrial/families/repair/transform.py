@@ -15,15 +15,14 @@ UNSTEADY_ATTRIBUTES = {"__doc__"}
 LITERAL_CALLS = {"list", "tuple", "set", "dict", "frozenset", "range"}
 
 
-def observation_program(source: str, own_raises: bool = False) -> str:
+def observation_program(source: str) -> str:
     """The observation program of a test module.
 
     Args:
         source: the module's text.
-        own_raises: ``raises`` is what the module tests, so its answers are reported like any other.
     """
     tree = ast.parse(source)
-    _Rewriter(own_raises).visit(tree)
+    _Rewriter().visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
@@ -40,8 +39,7 @@ def sight(method: str, *arguments: ast.expr) -> ast.Expr:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, own_raises: bool) -> None:
-        self.own_raises = own_raises
+    def __init__(self) -> None:
         self.literals: set[str] = set()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -64,20 +62,20 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         for item in node.items:
             call = item.context_expr
-            if isinstance(call, ast.Call) and is_raises(call.func) and not self.own_raises:
+            if isinstance(call, ast.Call) and is_raises(call.func):
                 call.func = ast.Attribute(ast.Name(SIGHT, ast.Load()), "raises", ast.Load())
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         self.generic_visit(node)
         call = node.value
-        if isinstance(call, ast.Call) and is_raises(call.func) and len(call.args) > 1 and not self.own_raises:
+        if isinstance(call, ast.Call) and is_raises(call.func) and len(call.args) > 1:
             call.func = ast.Attribute(ast.Name(SIGHT, ast.Load()), "raising", ast.Load())
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         test = node.test
-        if isinstance(test, ast.Call) and is_raises(test.func) and not self.own_raises:
+        if isinstance(test, ast.Call) and is_raises(test.func):
             made = sight("raising", *test.args)
             assert isinstance(made.value, ast.Call)
             made.value.keywords = test.keywords

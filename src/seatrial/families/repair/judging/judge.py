@@ -1,18 +1,26 @@
 """The verifiers of a repair task. Product code runs behind ``probe``; verdicts are made here, from bytes.
 
 Called as ``judge FOLDER KIND NAME`` with the view as working directory; the record goes to descriptor 3.
+It starts anew for every verdict, so it imports as little as it can.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import stat
-import subprocess
 import sys
-import threading
-from pathlib import Path
-from typing import Any
 
 from .observe import content, read_stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Record = dict[str, Any]
+    Stream = dict[str, list[str]]
+    Ask = Callable[[Record], tuple[Stream, str]]
 
 BOOT = (
     "import json, sys; p = json.loads(sys.stdin.buffer.read()); m = {'__name__': 'observe'}; "
@@ -20,54 +28,54 @@ BOOT = (
 )
 PYTHON = ["python3", "-I", "-S", "-B", "-c", BOOT]
 SECONDS = 20
-AT_ONCE = 2
 TIMED_OUT, REFUSED = 124, 125
 MAX_PRODUCT = 4_000_000
 NAMED = 5
-RUNTIME = Path(__file__).with_name("observe.py")
-
-Record = dict[str, Any]
+RUNTIME = f"{os.path.dirname(os.path.abspath(__file__))}/observe.py"
 
 
-def ask(payload: dict[str, Any]) -> tuple[dict[str, list[str]], str]:
+def read_text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def run(command: list[str], sent: bytes) -> tuple[int, bytes, bytes]:
+    """A command's exit code, output and error output.
+
+    Files in memory stand for its streams: nothing can fill up, and ``subprocess`` is slow to import.
+    """
+    streams = [os.memfd_create(name) for name in ("in", "out", "err")]
+    try:
+        os.write(streams[0], sent)
+        os.lseek(streams[0], 0, os.SEEK_SET)
+        actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
+        child = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said = [os.pread(stream, os.fstat(stream).st_size, 0) for stream in streams[1:]]
+    finally:
+        for stream in streams:
+            os.close(stream)
+    return code, said[0], said[1]
+
+
+def ask(payload: Record) -> tuple[Stream, str]:
     """Observations of the product under one payload, and why they are incomplete (empty if they are not)."""
     nonce = os.urandom(8).hex()
-    sent = json.dumps({**payload, "nonce": nonce, "runtime": RUNTIME.read_text("utf-8")})
-    command = ["probe", "--timeout", str(SECONDS), "--", *PYTHON]
-    done = subprocess.run(command, input=sent.encode(), capture_output=True)
-    found, ended = read_stream(done.stdout, nonce)
+    sent = json.dumps({**payload, "nonce": nonce, "runtime": read_text(RUNTIME)})
+    code, output, errors = run(["probe", "--timeout", str(SECONDS), "--", *PYTHON], sent.encode())
+    found, ended = read_stream(output, nonce)
     if ended:
         return found, ""
-    if done.returncode == TIMED_OUT:
+    if code == TIMED_OUT:
         return found, "timed out"
-    note = (done.stderr.decode("utf-8", "replace").splitlines() or [""])[-1]
-    if done.returncode == REFUSED and note.startswith("probe: ") and "of output" not in note:
+    note = (errors.decode("utf-8", "replace").splitlines() or [""])[-1]
+    if code == REFUSED and note.startswith("probe: ") and "of output" not in note:
         # The probe did not run the product at all: that is for nobody to be judged by.
         raise RuntimeError(note)
-    return found, f"ended early with code {done.returncode}"
+    return found, f"ended early with code {code}"
 
 
-def ask_all(payloads: list[Record]) -> list[tuple[dict[str, list[str]], str]]:
-    """The answers to several payloads, two probes at a time.
-
-    Plain threads: importing an executor costs as much as a probe.
-    """
-    answers: dict[int, tuple[dict[str, list[str]], str]] = {}
-
-    def work(first: int) -> None:
-        for index in range(first, len(payloads), AT_ONCE):
-            answers[index] = ask(payloads[index])
-
-    threads = [threading.Thread(target=work, args=(first,)) for first in range(AT_ONCE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    # A thread that failed left a gap: the verifier ends with an error, without a record.
-    return [answers[index] for index in range(len(payloads))]
-
-
-def differing(expected: dict[str, list[str | None]], found: dict[str, list[str]]) -> list[str]:
+def differing(expected: dict[str, list[str | None]], found: Stream) -> list[str]:
     """Tests whose observations are not the expected ones; None expects nothing in particular."""
     wrong = []
     for test, wanted in expected.items():
@@ -85,7 +93,7 @@ def counted(expected: dict[str, list[str | None]]) -> int:
     return sum(each is not None for wanted in expected.values() for each in wanted)
 
 
-def conclude(wrong: list[str], compared: int, why: list[str]) -> Record:
+def conclude(wrong: list[str], compared: int, why: str) -> Record:
     """A verdict with its evidence."""
     evidence: Record = {"observations_compared": compared, "differing": len(wrong)}
     if wrong:
@@ -95,16 +103,15 @@ def conclude(wrong: list[str], compared: int, why: list[str]) -> Record:
     return {"verdict": "fail" if wrong or why else "pass", "evidence": evidence}
 
 
-def focused(folder: Path, name: str) -> Record:
-    """One function on inputs of our choice."""
-    payload = json.loads((folder / "cases" / f"{name}.json").read_text("utf-8"))
-    expected = json.loads((folder / "expected" / f"{name}.json").read_text("utf-8"))
-    found, why = ask({"kind": "cases", **payload})
-    wrong = differing(expected, found)
-    return conclude(wrong, counted(expected), [why] if why else [])
+def focused(folder: str, name: str, view: str = ".", asked: Ask = ask) -> Record:
+    """One function on inputs of our choice, and the upstream tests of its module."""
+    payload = json.loads(read_text(f"{folder}/cases/{name}.json"))
+    expected = json.loads(read_text(f"{folder}/expected/{name}.json"))
+    found, why = asked(payload)
+    return conclude(differing(expected, found), counted(expected), why)
 
 
-def read_product(path: Path) -> str | None:
+def read_product(path: str) -> str | None:
     """A regular file's text; None for anything else (a link, a FIFO, a device, too much, not text)."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -121,35 +128,24 @@ def read_product(path: Path) -> str | None:
         return None
 
 
-def product(folder: Path, name: str) -> Record:
+def product(folder: str, name: str, view: str = ".", asked: Ask = ask) -> Record:
     """One stage's product, by content."""
-    expected = json.loads((folder / "expected" / f"{name}.json").read_text("utf-8"))
-    text = read_product(Path(expected["path"]))
+    expected = json.loads(read_text(f"{folder}/expected/{name}.json"))
+    text = read_product(f"{view}/{expected['path']}")
     if text is None:
         return {"verdict": "fail", "evidence": {"product": "not a readable text file"}}
     wanted, got = expected["lines"], content(text)
     longest = max(len(wanted), len(got))
     wrong = [n for n in range(longest) if n >= len(wanted) or n >= len(got) or wanted[n] != got[n]]
-    return conclude([f"line {n + 1}" for n in wrong], longest, [])
+    return conclude([f"line {n + 1}" for n in wrong], longest, "")
 
 
-def final(folder: Path, name: str) -> Record:
-    """The package's whole suite, and the pipeline's programs on other data."""
-    jobs = json.loads((folder / "expected" / f"{name}.json").read_text("utf-8"))
-    payloads = [json.loads((folder / "cases" / f"{job['name']}.json").read_text("utf-8")) for job in jobs]
-    answers = ask_all(payloads)
-    wrong, whys, compared = [], [], 0
-    for job, (found, why) in zip(jobs, answers, strict=True):
-        wrong += [f"{job['name']}::{test}" for test in differing(job["expected"], found)]
-        whys += [f"{job['name']} {why}"] if why else []
-        compared += counted(job["expected"])
-    return conclude(wrong, compared, whys)
+KINDS = {"focused": focused, "product": product}
 
 
 def main(argv: list[str]) -> None:
     folder, kind, name = argv
-    record = {"focused": focused, "product": product, "final": final}[kind](Path(folder), name)
-    os.write(3, json.dumps(record).encode())
+    os.write(3, json.dumps(KINDS[kind](folder, name)).encode())
 
 
 if __name__ == "__main__":

@@ -7,20 +7,23 @@ Canonical form. A value is rendered by what ``==`` would see, never by the value
 ``__repr__``, ``__iter__`` or ``__class__``: an instance of a built-in type or of a subclass of one by that
 type's own slots (so a ``Counter`` is the dict it holds), an instance of a class of the test program by its
 ``__dict__``, anything else as ``["opaque"]``. Dicts and sets are unordered.
+
+It starts anew for every probe, so what few payloads need is imported where they need it.
 """
 
-import hashlib
-import importlib
+from __future__ import annotations
+
 import json
 import os
 import re
-import runpy
 import sys
 import types
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
 PROGRAM = "observed_program"
 LONG = 300
@@ -85,7 +88,11 @@ def render(value: Any, depth: int = DEEP) -> Any:
 def short(form: Any) -> str:
     """A canonical form as text; a long one by its digest, so that output stays small."""
     text = dumps(form, separators=(",", ":"))
-    return text if len(text) <= LONG else "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+    if len(text) <= LONG:
+        return text
+    import hashlib  # loads a large library, and few values are long
+
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def content(text: str) -> list[str]:
@@ -97,7 +104,7 @@ def content(text: str) -> list[str]:
                 form = render(loads(line))
             except (ValueError, RecursionError):
                 form = ["not-json", line]
-            found.append(hashlib.sha256(dumps(form).encode()).hexdigest()[:16])
+            found.append(short(form))
     return found
 
 
@@ -200,6 +207,8 @@ def install_pytest(sight: Sight) -> None:
     """Puts a stand-in where tests import pytest."""
     stand_in = types.ModuleType("pytest")
 
+    import warnings  # only a test program needs it
+
     @contextmanager
     def warns(category: Any, **_: Any) -> Iterator[Any]:
         with warnings.catch_warnings(record=True) as seen:
@@ -248,52 +257,35 @@ def run_suite(sight: Sight, payload: dict[str, Any]) -> None:
 
 
 def run_cases(sight: Sight, payload: dict[str, Any]) -> None:
-    """Evaluates expressions, each in names of its own."""
+    """Evaluates expressions over names that are bound once; each has a copy of them."""
+    names: dict[str, Any] = {}
+    failure: BaseException | None = None
+    try:
+        exec(payload["names"], names)
+    except BaseException as error:
+        failure = error
     for index, case in enumerate(payload["cases"]):
         sight.test(f"case {index}")
 
         def evaluate(case: str = case) -> None:
-            names: dict[str, Any] = {}
-            exec(payload["names"], names)
-            sight.value(eval(case, names))
+            if failure is not None:
+                raise failure
+            sight.value(eval(case, dict(names)))
 
         sight.guarded(evaluate)
 
 
-def run_stage(sight: Sight, payload: dict[str, Any]) -> None:
-    """Runs one program of the pipeline on given input files and observes the lines of its product."""
-    folder = os.path.join(os.getcwd(), f"run-{sight.nonce}")
-    os.mkdir(folder)
-    inputs = []
-    for index, (name, text) in enumerate(payload["inputs"]):
-        inputs.append(os.path.join(folder, f"{index}-{os.path.basename(name)}"))
-        with open(inputs[-1], "w", encoding="utf-8") as file:
-            file.write(text)
-    product = os.path.join(folder, "product")
-    sys.argv = [payload["module"], *inputs, product]
-    sight.test("run")
-    sight.guarded(lambda: stage_main(payload["module"]))
-    sight.test("product")
-    try:
-        with open(product, encoding="utf-8") as file:
-            for line in content(file.read()):
-                sight.saw(line)
-    except (OSError, UnicodeDecodeError):
-        sight.saw(["missing"])
-    # Outside a probe nobody else cleans up.
-    for path in (*inputs, product):
-        with suppress(OSError):
-            os.unlink(path)
-    with suppress(OSError):
-        os.rmdir(folder)
+def run_parts(sight: Sight, payload: dict[str, Any]) -> None:
+    """Several payloads, one after the other."""
+    for part in payload["parts"]:
+        RUNNERS[part["kind"]](sight, part)
 
 
-def stage_main(module: str) -> None:
-    try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        if end.code not in (None, 0):
-            raise
+RUNNERS: dict[str, Callable[[Sight, dict[str, Any]], None]] = {
+    "suite": run_suite,
+    "cases": run_cases,
+    "parts": run_parts,
+}
 
 
 def main(payload: dict[str, Any]) -> None:
@@ -302,9 +294,8 @@ def main(payload: dict[str, Any]) -> None:
     sys.dont_write_bytecode = True
     # Bytecode lying beside the sources is whatever the product's author left there.
     sys.pycache_prefix = NONE_SUCH
-    importlib.invalidate_caches()
     sys.path.append(os.getcwd())
-    {"suite": run_suite, "cases": run_cases, "stage": run_stage}[payload["kind"]](sight, payload)
+    RUNNERS[payload["kind"]](sight, payload)
     sight.line("end ")
     # Not sys.exit: what the product registered with atexit is none of our business.
     leave(0)

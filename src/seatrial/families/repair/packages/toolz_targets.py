@@ -2,15 +2,15 @@
 
 from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.package import Target
+from seatrial.families.repair.packages import toolz_stages as stages
 
 ITER, DICT = "toolz/itertoolz.py", "toolz/dicttoolz.py"
 
-# Bound anew for each case, so that no case sees what another left behind.
+# Bound once for all cases: nothing in them may keep a state.
 NAMES = """
 import collections
+import itertools
 import operator
-import toolz as t
-from functools import partial
 
 
 def even(x):
@@ -31,7 +31,7 @@ def stream(items):
 
 
 def some(n, seq):
-    return list(t.take(n, seq))
+    return list(itertools.islice(seq, n))
 
 
 def intact(function, value, *rest, **more):
@@ -222,6 +222,34 @@ def diff_cases(draws: Draws) -> list[str]:
     return cases
 
 
+def interpose_cases(draws: Draws) -> list[str]:
+    cases = ["list(t.interpose(0, [1]))", "list(t.interpose('-', 'ab'))", "list(t.interpose(None, 'abc'))"]
+    for length in range(2, 9):
+        numbers = draws.numbers(length)
+        cases += [f"list(t.interpose(-1, {numbers}))", f"tuple(t.interpose('x', stream({numbers})))"]
+    cases += ["list(t.interpose(1, []))", "some(5, t.interpose('a', t.iterate(lambda x: x + 1, 0)))"]
+    return cases
+
+
+def take_nth_cases(draws: Draws) -> list[str]:
+    cases = ["list(t.take_nth(2, []))", "list(t.take_nth(3, [1]))", "list(t.take_nth(1, 'abc'))"]
+    for step in range(1, 8):
+        numbers = draws.numbers(draws.between(1, 16), 0, 99)
+        cases += [f"list(t.take_nth({step}, {numbers}))", f"tuple(t.take_nth({step}, stream({numbers})))"]
+    cases.append("some(3, t.take_nth(4, t.iterate(lambda x: x + 1, 0)))")
+    return cases
+
+
+def valfilter_cases(draws: Draws) -> list[str]:
+    cases = ["t.valfilter(even, {})", "t.valfilter(None.__eq__, {1: 2})", "t.valfilter(bool, {1: 0, 2: 5})"]
+    for _ in range(8):
+        table = dict(enumerate(draws.numbers(draws.between(1, 9), 0, 50)))
+        cases += [f"t.valfilter(even, {table})", f"t.valfilter(lambda v: v > 25, {table})"]
+    cases.append("type(t.valfilter(even, {1: 2}, collections.OrderedDict))")
+    cases.append("intact(lambda v: t.valfilter(even, v), {1: 2, 3: 5})")
+    return cases
+
+
 MERGE = "    return heapq.merge(*seqs, key=key)\n"
 
 UNIQUE = """\
@@ -327,34 +355,43 @@ DIFF = """\
             yield row
 """
 
-STAGE_TARGETS = (
-    (
-        Target(
-            "merge_sorted",
-            ITER,
-            ("_merge_sorted_binary_key",),
-            merge_cases,
-            {"_merge_sorted_binary_key": MERGE},
-        ),
-        Target("unique", ITER, ("unique",), unique_cases, {"unique": UNIQUE}),
-        Target(
-            "partition_all", ITER, ("partition_all",), partition_all_cases, {"partition_all": PARTITION_ALL}
-        ),
+INTERPOSE = """\
+    iterator = iter(seq)
+    return itertools.chain([next(iterator)], concat(zip(itertools.repeat(el), iterator)))
+"""
+
+TAKE_NTH = """\
+    return itertools.compress(seq, itertools.cycle([1] + [0] * (n - 1)))
+"""
+
+VALFILTER = """\
+    rv = factory()
+    rv.update((k, v) for k, v in d.items() if predicate(v))
+    return rv
+"""
+
+TARGETS = (
+    Target(
+        "merge_sorted", ITER, ("_merge_sorted_binary_key",), merge_cases,
+        {"_merge_sorted_binary_key": MERGE}, stages.MERGE_SORTED,
     ),
-    (
-        Target("join", ITER, ("join",), join_cases, {"join": JOIN}),
-        Target("reduceby", ITER, ("reduceby",), reduceby_cases, {"reduceby": REDUCEBY}),
-        Target("accumulate", ITER, ("accumulate",), accumulate_cases, {"accumulate": ACCUMULATE}),
+    Target("unique", ITER, ("unique",), unique_cases, {"unique": UNIQUE}, stages.UNIQUE),
+    Target(
+        "partition_all", ITER, ("partition_all",), partition_all_cases, {"partition_all": PARTITION_ALL},
+        stages.PARTITION_ALL,
     ),
-    (
-        Target(
-            "sliding_window",
-            ITER,
-            ("sliding_window",),
-            sliding_window_cases,
-            {"sliding_window": SLIDING_WINDOW},
-        ),
-        Target("update_in", DICT, ("update_in",), update_in_cases, {"update_in": UPDATE_IN}),
-        Target("diff", ITER, ("diff",), diff_cases, {"diff": DIFF}),
+    Target("join", ITER, ("join",), join_cases, {"join": JOIN}, stages.JOIN),
+    Target("reduceby", ITER, ("reduceby",), reduceby_cases, {"reduceby": REDUCEBY}, stages.REDUCEBY),
+    Target(
+        "accumulate", ITER, ("accumulate",), accumulate_cases, {"accumulate": ACCUMULATE}, stages.ACCUMULATE
     ),
-)
+    Target(
+        "sliding_window", ITER, ("sliding_window",), sliding_window_cases,
+        {"sliding_window": SLIDING_WINDOW}, stages.SLIDING_WINDOW,
+    ),
+    Target("update_in", DICT, ("update_in",), update_in_cases, {"update_in": UPDATE_IN}, stages.UPDATE_IN),
+    Target("diff", ITER, ("diff",), diff_cases, {"diff": DIFF}, stages.DIFF),
+    Target("interpose", ITER, ("interpose",), interpose_cases, {"interpose": INTERPOSE}, stages.INTERPOSE),
+    Target("take_nth", ITER, ("take_nth",), take_nth_cases, {"take_nth": TAKE_NTH}, stages.TAKE_NTH),
+    Target("valfilter", DICT, ("valfilter",), valfilter_cases, {"valfilter": VALFILTER}, stages.VALFILTER),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""One calibration: every product in every round, then, where asked for, every mutant of the reference."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from seatrial import __version__
+from seatrial.calibrate.mutants import Mutant, changing_steps, mutants
+from seatrial.calibrate.play import Played, Round, events_of, outcomes_of, play
+from seatrial.calibrate.products import REFERENCE, Product, products_of
+from seatrial.calibrate.record import Calibration, Mutation, ProductResult, Survivor
+from seatrial.families.repair.toml_text import table_text
+from seatrial.journal.run import RunFolder
+from seatrial.records.trial import TerminalClass
+from seatrial.schedule.watching import Watcher
+from seatrial.spec.loading import LoadedTask
+
+DEFAULT_ROUNDS = 2
+# Fresh judgements of each final state: enough to see a verifier disagree with itself.
+FINAL_VERDICTS = 3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to do.
+
+    Attributes:
+        rounds: trials of each product, at least 2: a verifier that is right once may be right by chance.
+        mutate: try every mutant of the reference too.
+        workers: trials at once.
+        keep: folder in which the runs are kept; null leaves nothing behind.
+    """
+
+    rounds: int = DEFAULT_ROUNDS
+    mutate: bool = False
+    workers: int = 1
+    keep: Path | None = None
+
+
+def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Watcher]) -> Calibration:
+    """Judge every product of a task and compare with what must come out.
+
+    Args:
+        task: the task.
+        effort: how much to do.
+        watcher: given what is played and how many trials that takes, who is told of them.
+
+    Raises:
+        SpecError: the task has no reference solution, or a script is damaged.
+        SeatrialError: the trials cannot be run here.
+    """
+    products = products_of(task)
+    with tempfile.TemporaryDirectory(prefix="seatrial-calibrate-") as scratch:
+        folder = effort.keep or Path(scratch)
+        scripts = {product.name: product.text for product in products}
+        asked = Round(scripts, effort.rounds, FINAL_VERDICTS, effort.workers)
+        run = play(task, folder / "products", asked, lambda trials: watcher("products", trials))
+        played = outcomes_of(run)
+        flaky = sorted(set().union(*(each.flaky | _changing(each) for each in played.values())))
+        results = [_result(product, played.get(product.name)) for product in products]
+        mutation = None
+        # A reference that is rejected says nothing about what differs from it.
+        if effort.mutate and next(each for each in results if each.name == REFERENCE).right:
+            mutation = _mutate(task, run, folder, effort, watcher)
+    right = all(result.right for result in results)
+    survived = mutation is not None and bool(mutation.survivors)
+    return Calibration(
+        task=task.spec.id, version=task.spec.version, digest=task.digest,
+        created=datetime.now(UTC).isoformat(timespec="seconds"), seatrial=__version__, rounds=effort.rounds,
+        products=results, flaky=flaky, mutation=mutation, passed=right and not flaky and not survived,
+    )  # fmt: skip
+
+
+def _changing(played: Played) -> set[str]:
+    """Subgoals that passed at the end of one trial of a product and failed at the end of another."""
+    times = Counter(subgoal for outcome in played.outcomes for subgoal in outcome.failing)
+    return {subgoal for subgoal, count in times.items() if count < len(played.outcomes)}
+
+
+def _result(product: Product, played: Played | None) -> ProductResult:
+    outcomes = played.outcomes if played else []
+    must: TerminalClass = "success" if product.accepted else "failure"
+    return ProductResult(
+        name=product.name,
+        expected="accepted" if product.accepted else "rejected",
+        outcomes=outcomes,
+        right=bool(outcomes) and all(outcome.terminal_class == must for outcome in outcomes),
+    )
+
+
+def _mutate(
+    task: LoadedTask, run: RunFolder, folder: Path, effort: Effort, watcher: Callable[[str, int], Watcher]
+) -> Mutation:
+    script = next(product.text for product in products_of(task) if product.name == REFERENCE)
+    tried = mutants(script, changing_steps(script, events_of(run, REFERENCE)))
+    if not tried:
+        return Mutation(tried=0, survivors=[])
+    asked = Round({mutant.name: _text(mutant) for mutant in tried}, 1, 1, effort.workers)
+    mutated = play(task, folder / "mutants", asked, lambda trials: watcher("mutants", trials))
+    played = outcomes_of(mutated)
+    return Mutation(
+        tried=len(tried),
+        survivors=[
+            Survivor(name=mutant.name, change=mutant.change, terminal_class=end)
+            for mutant in tried
+            if (end := _end(played.get(mutant.name))) != "failure"
+        ],
+    )
+
+
+def _end(played: Played | None) -> TerminalClass:
+    return played.outcomes[0].terminal_class if played else "unknown"
+
+
+def _text(mutant: Mutant) -> str:
+    return "\n".join(table_text("[step]", step) for step in mutant.steps)

@@ -1,0 +1,124 @@
+"""Plays products as a real experiment: the same sandbox, gateway, journal and judging as any run."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seatrial.calibrate.record import Outcome
+from seatrial.evidence.read import AttemptEvidence, read_ended_journal, read_run
+from seatrial.families.repair.toml_text import table_text
+from seatrial.journal.events import Event
+from seatrial.journal.run import RunFolder
+from seatrial.schedule.open_run import lock_run, open_run
+from seatrial.schedule.runner import run_plan
+from seatrial.schedule.watching import Watcher
+from seatrial.spec.experiment import SCHEMA
+from seatrial.spec.loading import LoadedTask, load_experiment
+
+SCRIPTS = "calibrating"
+
+
+@dataclass(frozen=True)
+class Played:
+    """How one product ended, trial by trial."""
+
+    outcomes: list[Outcome]
+    flaky: set[str]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What to play and how often.
+
+    Attributes:
+        scripts: TOML of a script by the product's name.
+        repeats: trials of each, at least 1.
+        final_verdicts: fresh judgements of each final state.
+        workers: trials at once.
+    """
+
+    scripts: Mapping[str, str]
+    repeats: int
+    final_verdicts: int
+    workers: int = 1
+
+
+def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], Watcher]) -> RunFolder:
+    """Run every product of a round on a copy of the task.
+
+    Args:
+        task: the task; its folder is left alone.
+        folder: where the copy, the experiment and the run go; it must not exist.
+        what: the products.
+        watcher: given the number of trials, who is told of them.
+
+    Returns:
+        The run, ended and judged.
+
+    Raises:
+        SeatrialError: as of any run.
+    """
+    copy = folder / "task"
+    shutil.copytree(task.folder, copy, symlinks=True)
+    scripts = copy / SCRIPTS
+    scripts.mkdir()
+    systems = []
+    for name, text in what.scripts.items():
+        (scripts / f"{name}.toml").write_text(text, encoding="utf-8")
+        systems.append({"name": name, "agent": "scripted", "script": f"{SCRIPTS}/{name}.toml"})
+    head = {
+        "schema": SCHEMA, "name": "calibration", "tasks": ["task"], "trials_per_task": what.repeats,
+        "final_verdicts": what.final_verdicts,
+    }  # fmt: skip
+    experiment = folder / "experiment.toml"
+    experiment.write_text(
+        "\n".join([table_text("", head), *(table_text("[system]", system) for system in systems)]),
+        encoding="utf-8",
+    )
+    run = open_run(load_experiment(experiment), folder / "run")
+    with lock_run(run):
+        manifest = run.manifest()
+        run_plan(run, manifest, watcher(len(manifest.plan)))
+    return run
+
+
+def outcomes_of(run: RunFolder) -> dict[str, Played]:
+    """How each product of a run ended, by name.
+
+    Raises:
+        JournalError: the run is damaged.
+    """
+    found: dict[str, Played] = {}
+    for attempt in read_run(run.folder).counted:
+        played = found.setdefault(attempt.record.system, Played([], set()))
+        played.outcomes.append(_outcome(attempt))
+        played.flaky.update(attempt.record.flaky_verifiers or ())
+    return found
+
+
+def _outcome(attempt: AttemptEvidence) -> Outcome:
+    record = attempt.record
+    final = attempt.verdicts.final
+    return Outcome(
+        terminal_class=record.terminal_class,
+        strict_success=record.strict_success,
+        safe_success=record.safe_success,
+        stop_reason=record.stop_reason,
+        failing=sorted(subgoal for subgoal, runs in final.items() if set(runs) != {"pass"}),
+        hard_violations=record.hard_violations,
+    )
+
+
+def events_of(run: RunFolder, system: str) -> Sequence[Event]:
+    """The journal of a product's first counted attempt; empty when it has none."""
+    line = next(
+        (
+            line
+            for planned in run.manifest().plan
+            for line in run.index()
+            if planned.system == system and line.trial == planned.trial and not line.infrastructure
+        ),
+        None,
+    )
+    return read_ended_journal(run, line).events if line is not None else []

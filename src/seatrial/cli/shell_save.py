@@ -1,0 +1,71 @@
+"""Writes what a person did in a session as a script: a solution is born."""
+
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seatrial.errors import UsageError
+from seatrial.families.repair.toml_text import table_text
+from seatrial.spec.faults import NAME, NAME_RULE
+
+FOLDER = "solutions"
+HEAD = "# From a person's session in `seatrial shell`: the steps that changed the state.\n"
+ENDING = {"tool": "finish", "summary": "done as a person did it"}
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One action of the session.
+
+    Attributes:
+        step: its number in the journal.
+        changed: whether the state was another afterwards, or a process was left that may change it.
+    """
+
+    step: int
+    tool: str
+    arguments: dict[str, Any]
+    outcome: str
+    exit_code: int | None
+    changed: bool
+
+
+def save_solution(task: Path, name: str, deeds: Sequence[Deed]) -> Path:
+    """Write the state-changing steps and a ``finish`` as ``solutions/NAME.toml``.
+
+    Args:
+        task: the task's folder.
+        name: with or without ``.toml``.
+        deeds: of the session so far.
+
+    Returns:
+        The new file.
+
+    Raises:
+        UsageError: the name is none or is taken, nothing has changed yet, or it cannot be written.
+    """
+    name = name.removesuffix(".toml")
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be a solution's name. {NAME_RULE}.")
+    steps = [{"tool": deed.tool, **deed.arguments} for deed in deeds if deed.changed]
+    if not steps:
+        raise UsageError("no step has changed anything yet. Do the work, then save it.")
+    steps.append(ENDING)
+    text = HEAD + "\n".join(table_text("[step]", step) for step in steps)
+    try:
+        if tomllib.loads(text)["step"] != steps:
+            raise ValueError
+    except ValueError:
+        raise UsageError("a step holds characters that TOML cannot. Do it in another way.") from None
+    path = task / FOLDER / f"{name}.toml"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise UsageError(f"{path}: exists. Give another name.") from None
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path

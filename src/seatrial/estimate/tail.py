@@ -1,0 +1,204 @@
+"""Quantiles of the time to a first useful result, or of a cost: P50 to P99, timeouts counted at the cap.
+
+A trial without a result has not been fast: it stands at the cap, as one that took at least so long. A
+quantile that falls among those says "at least the cap".
+"""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.estimate.bootstrap import CELLS, percentile_interval, task_weights
+from seatrial.estimate.clustered import Weigh
+from seatrial.estimate.endings import DRAWS, SUCCESS, Ending, Endings, Floats, life_table
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.trials import ONE_TASK, Values, measured, scope_notes
+
+SHARES = (0.5, 0.9, 0.95, 0.99)
+
+
+class TailQuantile(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantile of the trials' places.
+
+    Attributes:
+        share: of the trials that are at most there.
+        estimate: the quantile, with the bootstrap interval over tasks.
+        at_cap: whether it falls among the trials counted at the cap: it is at least that.
+        order_statistics: the exact interval of independent trials; its high end is infinite where there are
+            too few trials to bound it; null where trials do not count alike.
+        trials_beyond: trials above the quantile: what its tail rests on.
+        trials_wanted: least number of independent trials whose greatest bounds the quantile from above.
+        n_at_cap: trials counted at the cap.
+    """
+
+    share: float
+    estimate: Estimate
+    at_cap: bool
+    order_statistics: tuple[float, float] | None
+    trials_beyond: int
+    trials_wanted: int
+    n_at_cap: int
+
+
+def spent(values: Values) -> Endings:
+    """Measured amounts, for example costs, as endings without a cap.
+
+    Raises:
+        ValueError: an amount is unknown.
+    """
+    for task, trials in values.items():
+        if None in trials:
+            raise ValueError(f"quantiles: an amount of {task} is unknown. Leave the quantiles unknown too.")
+    return {t: [Ending(float(v), SUCCESS) for v in trials if v is not None] for t, trials in values.items()}
+
+
+def tail_quantiles(
+    endings: Endings,
+    cap: float,
+    rng: np.random.Generator,
+    shares: Sequence[float] = SHARES,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    weigh: Weigh = "tasks",
+) -> list[TailQuantile]:
+    """Quantiles over all trials, those without a success counted at the cap.
+
+    Args:
+        endings: task to the end of every valid trial; the cause "success" is the useful result.
+        cap: the declared limit, above 0; infinite where there is none. Later results stand there too.
+        rng: source of all randomness.
+        shares: each in (0, 1).
+        level: confidence level, in (0, 1).
+        draws: bootstrap samples of tasks, at least 1.
+        weigh: what counts once each: a task or a trial.
+
+    Returns:
+        One a share; null values, with the reason, where there is no trial, or where the quantile is infinite.
+
+    Raises:
+        ValueError: a share, the cap or a place is out of range, or there is no draw.
+    """
+    if not cap > 0 or not all(0 < share < 1 for share in shares) or draws < 1:
+        raise ValueError(f"tail_quantiles: cap {cap}, shares {list(shares)}, {draws} draws; out of range")
+    table = life_table(endings, "tail_quantiles", weigh)
+    known = measured(endings)
+    places = np.array(
+        [min(end.at, cap) if end.cause == SUCCESS else cap for task in table.tasks for end in known[task]]
+    )
+    order = np.argsort(places, kind="stable")
+    owner, places = np.repeat(np.arange(len(table.tasks)), table.trials)[order], places[order]
+    if not len(places):
+        return [_empty(share, endings, level) for share in shares]
+    value = _weighted(np.ones((1, len(table.tasks))) * table.share, owner, places, shares)[0]
+    sample = np.empty((draws, len(shares)))
+    step = max(1, CELLS // len(places))
+    for start in range(0, draws, step):
+        weights = task_weights(len(table.tasks), min(step, draws - start), rng) * table.share
+        sample[start : start + len(weights)] = _weighted(weights, owner, places, shares)
+    at_cap = int((places >= cap).sum())
+    return [
+        _quantile(
+            (share, float(value[column]), sample[:, column]),
+            places,
+            (cap, at_cap),
+            table.equal_shares,
+            _labels(endings, len(table.tasks), len(places), level),
+        )
+        for column, share in enumerate(shares)
+    ]
+
+
+def trials_wanted(share: float, level: float = 0.95) -> int:
+    """Least n with 1 − shareⁿ >= (1 + level)/2: then the greatest of n trials bounds the quantile above."""
+    return math.ceil(math.log((1 - level) / 2) / math.log(share))
+
+
+def _weighted(weights: Floats, owner: np.ndarray, places: Floats, shares: Sequence[float]) -> Floats:
+    """For each row of task weights the first place with at least each share of the weight at or below it."""
+    total = np.cumsum(weights[:, owner], axis=1)
+    wanted = np.asarray(shares)[None] * total[:, -1:]
+    return np.stack(
+        [
+            places[(total >= wanted[:, [column]] * (1 - 1e-12)).argmax(axis=1)]
+            for column in range(len(shares))
+        ],
+        axis=1,
+    )
+
+
+def _quantile(
+    read: tuple[float, float, Floats], places: Floats, cap: tuple[float, int], even: bool, labels: Estimate
+) -> TailQuantile:
+    share, value, sample = read
+    low, high = percentile_interval(sample, labels.level)
+    notes = list(labels.notes)
+    at_cap = bool(value >= cap[0])
+    if at_cap:
+        notes.append(f"At the cap: at least {cap[0]:g}; {cap[1]} of {len(places)} trials stand there.")
+    if high >= cap[0] > value:
+        notes.append("The high end stands at the cap: it may be any amount beyond.")
+    exact = _order_statistics(places, share, labels.level) if even else None
+    wanted = trials_wanted(share, labels.level)
+    if len(places) < wanted:
+        notes.append(f"A tail of {len(places)} trials: {wanted} independent ones would bound it from above.")
+    if low == high:
+        notes.append("No bootstrap interval, since all its draws agree.")
+    return TailQuantile(
+        share=share,
+        estimate=msgspec.structs.replace(
+            labels,
+            value=value if math.isfinite(value) else None,
+            low=low if low < high else None,
+            high=high if low < high else None,
+            notes=notes,
+        ),
+        at_cap=at_cap,
+        order_statistics=exact,
+        trials_beyond=int((places > value).sum()),
+        trials_wanted=wanted,
+        n_at_cap=cap[1],
+    )
+
+
+def _order_statistics(places: Floats, share: float, level: float) -> tuple[float, float]:
+    """The binomial interval of a quantile: the trials whose ranks bound it at ``level`` or more."""
+    # Loaded here, since the commands that need no such interval should not wait for it.
+    from scipy.special import bdtr
+
+    n, tail = len(places), (1 - level) / 2
+    chance = bdtr(np.arange(n + 1), n, share)  # chance that at most k trials are at or below the quantile
+    low = int(np.searchsorted(chance, tail, side="right"))
+    high = int(np.searchsorted(chance, 1 - tail, side="left")) + 1
+    return float(places[low - 1]) if low >= 1 else 0.0, float(places[high - 1]) if high <= n else math.inf
+
+
+def _labels(given: Endings, tasks: int, trials: int, level: float) -> Estimate:
+    """What all quantiles of one table share."""
+    alone = [f"One task: the quantile speaks of {ONE_TASK}."] if tasks == 1 else []
+    return Estimate(
+        value=None,
+        level=level,
+        method="quantile over trials, those without a result at the cap; bootstrap over tasks, percentile",
+        unit="tasks",
+        n_tasks=tasks,
+        n_trials=trials,
+        notes=[*alone, *scope_notes(given)],
+    )
+
+
+def _empty(share: float, given: Endings, level: float) -> TailQuantile:
+    """The answer where there is no trial."""
+    nothing = msgspec.structs.replace(
+        _labels(given, 0, 0, level), method="none", notes=["No valid trial.", *scope_notes(given)]
+    )
+    return TailQuantile(
+        share=share,
+        estimate=nothing,
+        at_cap=False,
+        order_statistics=None,
+        trials_beyond=0,
+        trials_wanted=trials_wanted(share, level),
+        n_at_cap=0,
+    )

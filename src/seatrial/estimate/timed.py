@@ -1,0 +1,125 @@
+"""A number read from a curve over time or budget, with its interval over tasks and the analytic one."""
+
+import math
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+
+from seatrial.estimate.bootstrap import percentile_interval
+from seatrial.estimate.clustered import ROUNDING
+from seatrial.estimate.endings import Endings, Floats, LifeTable
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.trials import ONE_TASK, scope_notes
+
+Ends = tuple[float, float]
+
+OVER_TASKS = "bootstrap over tasks, percentile"
+
+
+class Timed(msgspec.Struct, frozen=True, kw_only=True):
+    """One number and two intervals.
+
+    Attributes:
+        estimate: the value with the interval over tasks; the analytic one where there is one task only.
+            The high end is infinite where too many samples never get there.
+        analytic: the textbook interval, which takes trials as independent; null where its formula has none,
+            or where trials do not count alike.
+        standard_error: of the same formula; null likewise.
+        draws: bootstrap samples, 0 without.
+        draws_unreached: samples in which the place asked for is never reached.
+    """
+
+    estimate: Estimate
+    analytic: Ends | None = None
+    standard_error: float | None = None
+    draws: int = 0
+    draws_unreached: int = 0
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read, before its interval is chosen.
+
+    Attributes:
+        value: null where it is not defined; a note says why.
+        sample: its bootstrap distribution, infinite where not reached; null without one.
+        analytic: textbook interval or null.
+        standard_error: or null.
+        method: how the value was computed.
+        notes: whole sentences.
+    """
+
+    value: float | None
+    sample: Floats | None = None
+    analytic: Ends | None = None
+    standard_error: float | None = None
+    method: str
+    notes: list[str] = []
+
+
+def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> Timed:
+    """The reading with its intervals: over tasks, or the analytic one labelled as one task's only."""
+    low = high = None
+    method, notes, sample = reading.method, [*reading.notes, *scope_notes(given)], reading.sample
+    if len(table.tasks) == 1:
+        low, high = reading.analytic or (None, None)
+        method = f"{method}, {ONE_TASK}"
+        notes.append(f"The interval speaks of {ONE_TASK} and takes its trials as independent.")
+    elif sample is not None:
+        ends = percentile_interval(sample, level)
+        if ends[0] < ends[1] and not ends[1] - ends[0] <= ROUNDING * abs(ends[1]):
+            low, high = ends
+            method = f"{method}; {OVER_TASKS}"
+        else:
+            notes.append("No bootstrap interval, since all its draws agree.")
+            low, high = reading.analytic or (None, None)
+            method += (
+                "; analytic, trials taken as independent (degenerate bootstrap)" if reading.analytic else ""
+            )
+    unreached = 0 if sample is None else int(np.isinf(sample).sum())
+    return Timed(
+        estimate=Estimate(
+            value=reading.value,
+            low=low,
+            high=high,
+            level=level,
+            method=method,
+            unit="tasks" if len(table.tasks) != 1 else f"trials, {ONE_TASK}",
+            n_tasks=len(table.tasks),
+            n_trials=int(table.trials.sum()),
+            notes=notes,
+        ),
+        analytic=reading.analytic,
+        standard_error=reading.standard_error,
+        draws=0 if sample is None else len(sample),
+        draws_unreached=unreached,
+    )
+
+
+def no_trials(given: Endings, level: float) -> Timed:
+    """The answer where there is no trial at all."""
+    estimate = Estimate(
+        value=None,
+        level=level,
+        method="none",
+        unit="tasks",
+        n_tasks=0,
+        n_trials=0,
+        notes=["No valid trial.", *scope_notes(given)],
+    )
+    return Timed(estimate=estimate)
+
+
+def log_log(share: float, error: float, level: float) -> Ends | None:
+    """Interval of a probability, even on the scale log(−log p): p^exp(±z·se/(p·ln p)); none at 0 and 1."""
+    if not 0 < share < 1 or not error > 0:
+        return None
+    z = normal_quantile(level)
+    power = z * error / (share * math.log(share))
+    ends = share ** math.exp(power), share ** math.exp(-power)
+    return min(ends), max(ends)
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width, in standard errors, of the two-sided normal interval at ``level`` in (0, 1)."""
+    return NormalDist().inv_cdf((1 + level) / 2)

@@ -1,0 +1,1 @@
+"""Rows made by others, as TrialRecords: pure functions from bytes, with their limits in words."""

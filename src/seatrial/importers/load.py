@@ -1,0 +1,172 @@
+"""Records for whoever estimates from them: of a run, of an imported run, or of a table."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.errors import SpecError
+from seatrial.evidence.read import read_run
+from seatrial.importers.imported import rebuild
+from seatrial.importers.mapped import read_table, record_of
+from seatrial.importers.mapping import KINDS, Column, Mapping, least
+from seatrial.importers.request import Piece
+from seatrial.importers.rows import Row
+from seatrial.journal.run import RunFolder
+from seatrial.records.counted import counted_records
+from seatrial.records.table import read_records, refuse_duplicates
+from seatrial.records.trial import TrialRecord
+from seatrial.spec.reading import read_bytes
+
+_OURS = "a run folder, or a table of TrialRecords as .parquet or .csv"
+_NEEDED = ("trial", "task", "system", "terminal_class")
+_SHOWN = 3
+# The least value each number may have; null where it may be any.
+_NUMBERS = {name: least(name) for name, kind in KINDS.items() if kind in (int, float)}
+
+
+class LoadedRecords(msgspec.Struct, frozen=True, kw_only=True):
+    """Records with what is known of where they come from.
+
+    Attributes:
+        name: of the run or file.
+        records: one a trial: the attempt that stands for it.
+        attempts: how many attempts there are in all.
+        experiments: ids, sorted.
+        unfinished: planned trials without an ended attempt; an estimate over the rest is biased.
+        limits: what the records cannot say, in words.
+        mixed: versions or protocols that differ within them, in words; to be pooled by nobody unawares.
+    """
+
+    name: str
+    records: list[TrialRecord]
+    attempts: int
+    experiments: list[str]
+    unfinished: list[str] = []
+    limits: list[str] = []
+    mixed: list[str] = []
+
+
+def load_records(path: Path) -> LoadedRecords:
+    """Read the records of a run folder or a table.
+
+    Runs are measured anew and imports are read anew from their objects: a table beside them is not trusted.
+
+    Args:
+        path: a run folder, or a ``.parquet`` or ``.csv`` file with the columns of a TrialRecord.
+
+    Raises:
+        JournalError: damaged, not judged yet, or an attempt is there twice.
+        SpecError: no such file, no such table, or no row.
+    """
+    if path.is_dir():
+        return _of_run(path)
+    if path.suffix == ".parquet":
+        read_bytes(path)
+        return _loaded(path.name, read_records(path), str(path))
+    if path.suffix == ".csv":
+        records, limits = _of_csv(path)
+        refuse_duplicates(str(path), records)
+        return _loaded(path.name, records, str(path), limits=limits)
+    read_bytes(path)
+    raise SpecError(str(path), "", "is no table that is known here", f"Give {_OURS}")
+
+
+def _of_run(folder: Path) -> LoadedRecords:
+    if RunFolder.open(folder).manifest().imported is not None:
+        manifest, records = rebuild(folder)
+        facts = manifest.imported
+        assert facts is not None, "read just now"
+        return _loaded(manifest.name, records, str(folder), limits=facts.limits, mixed=facts.mixed)
+    evidence = read_run(folder)
+    return _loaded(
+        evidence.manifest.name,
+        [attempt.record for attempt in evidence.attempts],
+        str(folder),
+        unfinished=[planned.trial for planned in evidence.unfinished],
+    )
+
+
+def _loaded(
+    name: str,
+    records: Sequence[TrialRecord],
+    where: str,
+    unfinished: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    mixed: Sequence[str] = (),
+) -> LoadedRecords:
+    if not records:
+        raise SpecError(where, "", "holds no trial that has ended", "Give one that holds some")
+    _refuse_impossible(where, records)
+    counted = counted_records(records)
+    return LoadedRecords(
+        name=name,
+        records=counted,
+        attempts=len(records),
+        experiments=sorted({record.experiment for record in counted}),
+        unfinished=list(unfinished),
+        limits=list(limits),
+        mixed=[*mixed, *differences(counted)],
+    )
+
+
+def _refuse_impossible(where: str, records: Sequence[TrialRecord]) -> None:
+    """Importers refuse such values where they read them; a table may come from anywhere."""
+    for record in records:
+        for name, low in _NUMBERS.items():
+            value = getattr(record, name)
+            if value is not None and not (math.isfinite(value) and (low is None or value >= low)):
+                raise SpecError(
+                    where, f"trial {record.trial}, column {name}", f"{value} cannot be",
+                    "Correct it, or make it null where unknown",
+                )  # fmt: skip
+
+
+def differences(records: Sequence[TrialRecord]) -> list[str]:
+    """Versions and protocols that differ within records, one sentence each.
+
+    Imported rows of one import share an experiment whatever their protocols; the import itself says those.
+    """
+    found = []
+    experiments = sorted({record.experiment for record in records})
+    if len(experiments) > 1:
+        found.append(f"Rows of {len(experiments)} experiments: {_few([name[:12] for name in experiments])}.")
+    versions: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        versions[record.task].add(record.task_version or "not said")
+    several = [f"{task} ({', '.join(sorted(v))})" for task, v in sorted(versions.items()) if len(v) > 1]
+    if several:
+        found.append(f"{len(several)} tasks in several versions: {_few(several)}.")
+    judged = {record.frozen_verifiers for record in records} - {None}
+    if len(judged) > 1:
+        found.append("Some rows were judged by the frozen verifiers, others by other ones.")
+    boxed = {record.sandboxed for record in records} - {None}
+    if len(boxed) > 1:
+        found.append("Some trials ran in a sandbox, others without one.")
+    return found
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+
+
+def _of_csv(path: Path) -> tuple[list[TrialRecord], list[str]]:
+    """Rows of a CSV whose columns are named as a TrialRecord's; lists and foreign columns are not read."""
+    rows = list(read_table(Piece(str(path), path.name, read_bytes(path), 0), _OURS))
+    names = list(rows[0].values)
+    Row(str(path), "line 1", dict.fromkeys(names)).require(
+        _NEEDED, f"{_OURS}; bring in other tables with `seatrial import csv --mapping`"
+    )
+    mapping = Mapping(
+        columns={name: Column(column=name) for name in names if name in KINDS},
+        constants={},
+        missing=frozenset([""]),
+        ignore=frozenset(),
+        limits=[],
+    )
+    left = [name for name in names if name not in KINDS and name != "experiment"]
+    limits = [f"Columns that were not read: {', '.join(left)}."] if left else []
+    records = [record_of(mapping, row, row.maybe_text("experiment") or path.name) for row in rows]
+    return records, limits

@@ -1,0 +1,167 @@
+"""A person's session on a task: what the person's terminal and the process that holds the trial say.
+
+The process is like any trial's (``trial.worker``), with private mounts that die with it; it serves requests
+in place of starting an agent.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Literal
+
+import msgspec
+
+from seatrial.errors import EnvironmentFault, SeatrialError
+from seatrial.gateway.gateway import Observation
+from seatrial.journal.entries import Entry
+from seatrial.journal.events import StopReason
+from seatrial.records.verdicts import VerdictRow
+from seatrial.trial.job import TrialDone, TrialJob
+
+MODULE = "seatrial.trial.session_process"
+PROBLEMS = 1 << 20
+
+
+class Ask(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """One request, one JSON line.
+
+    Attributes:
+        what: ``act`` through the gateway; ``verify`` the state as it is; ``look`` at it; ``leave`` the trial.
+        tool, arguments: for ``act``.
+        subgoals: for ``verify``.
+    """
+
+    what: Literal["act", "verify", "look", "leave"]
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    subgoals: list[str] = []
+
+
+class Answer(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What came of it, one JSON line; the first one, unasked, says that the world is ready.
+
+    Attributes:
+        step: actions so far.
+        fingerprint: of the state.
+        stop_reason: why the trial has ended; no further request is answered then.
+        observation: what an action showed.
+        changed: whether the action changed the state.
+        alive: processes it left behind.
+        verdicts: in the order they were asked for.
+        changes: how the state differs from the base, by path; ``absent`` for what is gone.
+        used: what was spent, by the budget's resource.
+    """
+
+    step: int
+    fingerprint: str
+    stop_reason: StopReason | None = None
+    observation: Observation | None = None
+    changed: bool = False
+    alive: int = 0
+    verdicts: list[VerdictRow] = []
+    changes: list[Entry] = []
+    used: dict[str, float] = {}
+
+
+class Session:
+    """The terminal's end of a session. Close it, or use it in a ``with`` block; it ends with this process.
+
+    Args:
+        job: the attempt.
+
+    Raises:
+        EnvironmentFault: the world could not be made.
+    """
+
+    def __init__(self, job: TrialJob) -> None:
+        self.done: TrialDone | None = None
+        self._problems = os.memfd_create("problems")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", MODULE, str(os.getpid())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._problems, process_group=0,
+        )  # fmt: skip
+        self._send(job)
+        self.start = self._receive()
+        if self.done is not None:
+            self.close()
+            raise EnvironmentFault(self.done.note or f"the session ended at once: {self.done.stop_reason}.")
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, request: Ask) -> Answer:
+        """Send a request and wait for what comes of it.
+
+        When the trial ends with it, ``done`` is set and the trial has been judged.
+
+        Raises:
+            SeatrialError: the process ended without having said so.
+        """
+        self._send(request)
+        answer = self._receive()
+        if answer.stop_reason is not None and self.done is None:
+            self._receive()
+        return answer
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While in here, an interrupt ends the action under way and not this process."""
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            self._process.send_signal(signal.SIGINT)
+
+        before = signal.signal(signal.SIGINT, pass_on)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def close(self) -> None:
+        """End the process, if need be at once: its mounts and its sandbox go with it."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        if self.done is None:
+            self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        os.close(self._problems)
+
+    def _send(self, message: TrialJob | Ask) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(msgspec.json.encode(message) + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._died() from None
+
+    def _receive(self) -> Answer:
+        """The next answer; the last word of the process is how the trial ended, which goes to ``done``."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._died()
+        said = msgspec.json.decode(line, type=Said)
+        if said.done is not None:
+            self.done = said.done
+        return said.answer or Answer(step=0, fingerprint="")
+
+    def _died(self) -> SeatrialError:
+        self._process.kill()
+        status = self._process.wait()
+        said = os.pread(self._problems, PROBLEMS, 0).decode(errors="replace").strip().splitlines()
+        return SeatrialError(said[-1] if said else f"the session's process ended with status {status}.")
+
+
+class Said(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """One line from the process: an answer, or at the very end how the trial ended."""
+
+    answer: Answer | None = None
+    done: TrialDone | None = None

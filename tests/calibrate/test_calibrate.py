@@ -1,0 +1,173 @@
+"""A real task calibrated by real trials: what is right, what is wrong, what wavers, what survives."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.calibrate.freeze import freeze_suite
+from seatrial.calibrate.record import Calibration, read_calibration, require_calibrated
+from seatrial.errors import SpecError, UsageError
+from seatrial.spec.loading import load_experiment, load_task
+from seatrial.spec.scaffold import new_task
+from seatrial.spec.suite_file import load_suite
+
+COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
+WAVERING = (
+    "#!/bin/sh\n[ $(($(date +%N | tail -c 3 | sed s/^0//) % 2)) = 0 ] && echo pass >&3 || echo fail >&3\n"
+)
+
+
+def calibrate(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run([*COMMAND, "calibrate", *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calibrate") / "seating"
+    new_task(folder, "example/seating")
+    status, said = calibrate(str(folder), "--mutate")
+    assert status == 0, said
+    return folder
+
+
+@pytest.fixture
+def task(calibrated: Path, tmp_path: Path) -> Path:
+    shutil.copytree(calibrated, tmp_path / "seating")
+    return tmp_path / "seating"
+
+
+def test_the_new_task_is_calibrated_and_its_record_says_what_was_tried(calibrated: Path) -> None:
+    found = read_calibration(calibrated)
+    assert found is not None and found.passed and found.flaky == []
+    assert {product.name: product.expected for product in found.products} == {
+        "no-op": "rejected", "reference": "accepted", "rule-breaker": "rejected", "wrong": "rejected",
+    }  # fmt: skip
+    assert all(len(product.outcomes) == 2 for product in found.products)
+    breaker = next(product for product in found.products if product.name == "rule-breaker")
+    assert {(end.strict_success, end.safe_success) for end in breaker.outcomes} == {(True, False)}
+    assert found.mutation is not None and (found.mutation.tried, found.mutation.survivors) == (4, [])
+
+
+def test_the_record_is_no_part_of_the_task(task: Path) -> None:
+    before = load_task(task).digest
+    (task / "calibration.json").unlink()
+    assert load_task(task).digest == before
+
+
+def test_a_verifier_that_accepts_too_much_is_found_by_products_and_by_mutants(task: Path) -> None:
+    (task / "verifiers" / "line.sh").write_text(
+        "#!/bin/sh\n[ -f summary.txt ] && echo pass >&3 || echo fail >&3\n"
+    )
+    status, said = calibrate(str(task), "--mutate")
+    assert status == 1
+    assert "SURVIVED (success)  step 2 (shell): command" in said
+    assert "NOT calibrated" in said
+    (task / "verifiers" / "names.sh").write_text("#!/bin/sh\necho pass >&3\n")
+    status, said = calibrate(str(task))
+    assert (status, "WRONG  wrong: must be rejected; success" in said) == (1, True)
+
+
+def test_a_verifier_that_rejects_the_reference_is_found(task: Path) -> None:
+    (task / "verifiers" / "names.sh").write_text("#!/bin/sh\necho fail >&3\n")
+    status, said = calibrate(str(task), "--json")
+    found = msgspec.convert(json.loads(said)["calibrations"][0], Calibration)
+    assert (status, found.passed, found.mutation) == (1, False, None)
+    wrong = [product for product in found.products if not product.right]
+    assert [(product.name, product.outcomes[0].failing) for product in wrong] == [
+        ("reference", ["names-once"])
+    ]
+
+
+def test_a_verifier_that_wavers_is_named(task: Path) -> None:
+    (task / "verifiers" / "names.sh").write_text(WAVERING)
+    status, said = calibrate(str(task), "--rounds", "4")
+    assert status == 1
+    assert "FLAKY  names-once" in said
+
+
+def test_without_a_reference_there_is_nothing_to_calibrate(task: Path) -> None:
+    (task / "solutions" / "reference.toml").rename(task / "solutions" / "right.toml")
+    status, said = calibrate(str(task))
+    assert status == 2
+    assert "solutions/reference.toml: there is no reference solution" in said
+
+
+def test_freezing_takes_calibrated_tasks_only(task: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pilot.suite.toml"
+    suite = freeze_suite([load_task(task)], out, ["example/seating"])
+    assert load_suite(out) == suite
+    assert (suite.name, suite.task[0].anchor, suite.task[0].folder) == ("pilot", True, "seating")
+    (task / "instruction.md").write_text("Something else.\n")
+    with pytest.raises(SpecError, match="the task has changed"):
+        freeze_suite([load_task(task)], out)
+    (task / "calibration.json").unlink()
+    with pytest.raises(SpecError, match=r"never calibrated.*seatrial calibrate"):
+        freeze_suite([load_task(task)], out)
+    (task / "calibration.json").write_text("{")
+    with pytest.raises(SpecError, match="damaged"):
+        freeze_suite([load_task(task)], out)
+    assert load_suite(out) == suite
+
+
+def passed_anew(task: Path) -> None:
+    """A calibration of the task as it is now, with the outcomes of the one it has."""
+    found = read_calibration(task)
+    assert found is not None
+    found.digest = load_task(task).digest
+    (task / "calibration.json").write_bytes(msgspec.json.encode(found))
+
+
+def test_one_version_never_names_two_tasks(task: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pilot.suite.toml"
+    freeze_suite([load_task(task)], out)
+    (task / "instruction.md").write_text("Write the list.\n")
+    passed_anew(task)
+    with pytest.raises(SpecError, match=r"was frozen as version 1\.0\.0"):
+        freeze_suite([load_task(task)], out)
+    text = (task / "task.toml").read_text()
+    (task / "task.toml").write_text(text.replace('version = "1.0.0"', 'version = "1.0.1"', 1))
+    passed_anew(task)
+    assert freeze_suite([load_task(task)], out).task[0].version == "1.0.1"
+
+
+def test_a_calibration_that_did_not_pass_freezes_nothing(task: Path) -> None:
+    found = read_calibration(task)
+    assert found is not None
+    found.passed, found.flaky = False, ["names-once"]
+    (task / "calibration.json").write_bytes(msgspec.json.encode(found))
+    with pytest.raises(SpecError, match="flaky \\['names-once'\\]"):
+        require_calibrated(load_task(task))
+
+
+@pytest.mark.parametrize("name", ["pilot.toml", ".suite.toml"])
+def test_a_suite_file_has_a_name_that_experiments_can_use(task: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"NAME\.suite\.toml"):
+        freeze_suite([load_task(task)], tmp_path / name)
+    with pytest.raises(UsageError, match="stands for 2 tasks"):
+        freeze_suite([load_task(task)] * 2, tmp_path / "a.suite.toml")
+    with pytest.raises(UsageError, match="none of the tasks"):
+        freeze_suite([load_task(task)], tmp_path / "a.suite.toml", ["example/other"])
+
+
+def test_an_experiment_names_a_suite_whose_tasks_must_be_as_they_were_frozen(
+    task: Path, tmp_path: Path
+) -> None:
+    freeze_suite([load_task(task)], tmp_path / "pilot.suite.toml")
+    experiment = tmp_path / "experiment.toml"
+    experiment.write_text(
+        'schema = "seatrial/experiment@1"\nname = "pilot"\ntasks = ["suite:pilot"]\n'
+        '[[system]]\nname = "a"\nagent = "scripted"\nscript = "solutions/reference.toml"\n'
+    )
+    assert [loaded.spec.id for loaded in load_experiment(experiment).tasks] == ["example/seating"]
+    (task / "instruction.md").write_text("Something else.\n")
+    with pytest.raises(SpecError, match="was frozen as"):
+        load_experiment(experiment)
+    (tmp_path / "pilot.suite.toml").unlink()
+    with pytest.raises(SpecError, match=r"there is no file.*suite freeze"):
+        load_experiment(experiment)

@@ -1,0 +1,107 @@
+"""Records for estimates: one a trial, with what is unfinished, limited and mixed."""
+
+import msgspec
+import pytest
+
+from seatrial.errors import JournalError, SpecError
+from seatrial.importers.imported import Wish, import_run
+from seatrial.importers.load import load_records
+from seatrial.records.table import table_schema, write_records
+from tests.importers.conftest import TAUBENCH
+from tests.measure.trials import WITH_REPAIR, verdicts
+from tests.records.test_table import record
+from tests.report.runs import RunMaker, cell
+
+
+def table(path, *records):
+    write_records(path, records)
+    return path
+
+
+def test_a_run_gives_the_attempt_that_counts_and_what_is_unfinished(tmp_path):
+    plan = [cell("t-1"), cell("t-2", "hasty")]
+    made = RunMaker(tmp_path / "run", plan)
+    made.trial(plan[0], None, stop="environment_fault", infrastructure=True, steps=2)
+    made.trial(plan[0], verdicts(WITH_REPAIR), attempt=2)
+    loaded = load_records(tmp_path / "run")
+    assert [(r.trial, r.attempt) for r in loaded.records] == [("t-1", 2)]
+    assert loaded.records[0].repeat == plan[0].repeat
+    assert (loaded.attempts, loaded.unfinished, loaded.mixed) == (2, ["t-2"], [])
+    assert (loaded.name, loaded.experiments) == ("pilot", ["e" * 64])
+
+
+def test_an_imported_run_is_read_from_its_objects_and_not_from_its_table(tmp_path):
+    manifest, records = import_run(Wish("taubench", [TAUBENCH]), tmp_path / "run")
+    (tmp_path / "run" / "records.parquet").write_bytes(b"forged")
+    loaded = load_records(tmp_path / "run")
+    assert loaded.records == records
+    assert manifest.imported is not None and loaded.limits == manifest.imported.limits
+
+
+def test_a_table_gives_the_attempt_that_counts(tmp_path):
+    lost = record(attempt=1)
+    lost.terminal_class = "infrastructure"
+    path = table(tmp_path / "r.parquet", record(attempt=2), lost, record(attempt=3))
+    loaded = load_records(path)
+    assert [(r.trial, r.attempt) for r in loaded.records] == [("t-1", 2)]
+    assert loaded.attempts == 3
+
+
+def test_a_csv_of_our_columns_reads_like_its_parquet(tmp_path):
+    import polars
+
+    rows = [record(money=0.5, censored=True), record("t-2", human_minutes=3.0, frozen_verifiers=True)]
+    polars.DataFrame([msgspec.structs.asdict(row) for row in rows], schema=table_schema(), orient="row").drop(
+        "flaky_verifiers", "product_triggered_errors", "contradictions"
+    ).write_csv(tmp_path / "r.csv")
+    loaded = load_records(tmp_path / "r.csv")
+    assert loaded.records == rows and loaded.limits == []
+
+
+def test_columns_of_a_csv_that_are_not_ours_are_named(tmp_path):
+    (tmp_path / "r.csv").write_text("trial,task,system,terminal_class,counted\nt,a,s,unknown,1\n")
+    assert load_records(tmp_path / "r.csv").limits == ["Columns that were not read: counted."]
+
+
+def test_versions_and_protocols_that_differ_are_said_to_be_mixed(tmp_path):
+    rows = [record(frozen_verifiers=True, sandboxed=True), record("t-2", frozen_verifiers=False)]
+    rows[1].experiment, rows[1].task_version, rows[1].sandboxed = "f", "2", False
+    assert load_records(table(tmp_path / "r.parquet", *rows)).mixed == [
+        "Rows of 2 experiments: e, f.",
+        "1 tasks in several versions: f/a (1, 2).",
+        "Some rows were judged by the frozen verifiers, others by other ones.",
+        "Some trials ran in a sandbox, others without one.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("score", float("nan")), ("money", float("inf")), ("human_minutes", -1.0), ("actions", -1)],
+)
+def test_a_table_with_values_that_cannot_be_is_refused(tmp_path, column, value):
+    path = table(tmp_path / "r.parquet", record(), record("t-2", **{column: value}))
+    with pytest.raises(SpecError, match=f"trial t-2, column {column}: {value} cannot be"):
+        load_records(path)
+
+
+def test_an_attempt_twice_is_refused(tmp_path):
+    row = "t,1,a,s,unknown\n"
+    (tmp_path / "r.csv").write_text("trial,attempt,task,system,terminal_class\n" + row * 2)
+    with pytest.raises(JournalError, match="more than once"):
+        load_records(tmp_path / "r.csv")
+
+
+def test_what_holds_no_records_is_refused(tmp_path):
+    (tmp_path / "r.txt").write_text("x")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    for name, kind, message in (
+        ("r.txt", SpecError, "is no table that is known here"),
+        ("none.parquet", SpecError, "cannot be read"),
+        ("run", JournalError, "is no run folder"),
+        ("other.csv", SpecError, "column trial: the column is missing.*seatrial import csv"),
+    ):
+        with pytest.raises(kind, match=message):
+            load_records(tmp_path / name)
+    with pytest.raises(SpecError, match="holds no trial"):
+        load_records(table(tmp_path / "r.parquet"))

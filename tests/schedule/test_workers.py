@@ -1,0 +1,205 @@
+"""Several trials at once: the same as one after another, and none sees another."""
+
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from seatrial.environment.confine.host import Host
+from seatrial.evidence.read import read_run
+from seatrial.journal.events import ActionFinished
+from seatrial.journal.reader import read_journal
+from seatrial.journal.run import RunFolder
+from seatrial.trial.ground import prepare_ground
+from tests.schedule.small import DONE, await_steps, experiment, go_on, lines, plan, seatrial, shown, start
+
+# Exactly these columns of a record may differ between two runs of one experiment: what a clock measured.
+TIMES = {"elapsed_us", "model_us", "tool_us", "cpu_us"}
+# In a journal also what follows from them: the chain of digests, and when a file was last written.
+TIMED = {"time", "elapsed", "prev", "cost", "mtime"}
+
+
+def records(run: Path) -> dict[str, dict[str, Any]]:
+    found = {}
+    for attempt in read_run(run).attempts:
+        plain = msgspec.to_builtins(attempt.record)
+        found[attempt.record.trial] = {name: value for name, value in plain.items() if name not in TIMES}
+    return found
+
+
+def happened(run: RunFolder, trial: str) -> list[Any]:
+    """A journal without what depends on the clock; the object that lists the base has times in it as well."""
+    events = read_journal(run.journal_path(trial, 1)).events
+    plain = [_timeless(msgspec.to_builtins(event)) for event in events]
+    assert plain[0].pop("base")
+    return plain
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _timeless(inner) for name, inner in value.items() if name not in TIMED}
+    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
+    folder = tmp_path_factory.mktemp("twins")
+    work = ["mkdir deep && cat start.txt > deep/copy", "ls -la deep | wc -l", "exit 3", DONE]
+    file = experiment(
+        folder, {"worker": work, "breaker": [*work, "echo no > done"]}, repeats=2, tasks=("one", "two")
+    )
+    for workers in (1, 2):
+        go_on(file, folder / f"run{workers}", "--workers", str(workers))
+    return RunFolder.open(folder / "run1"), RunFolder.open(folder / "run2")
+
+
+def test_two_workers_run_the_same_trials_with_the_same_records(twins: tuple[RunFolder, RunFolder]) -> None:
+    alone, together = twins
+    assert plan(alone.folder) == plan(together.folder)
+    assert len(records(alone.folder)) == 8
+    assert records(alone.folder) == records(together.folder)
+    assert {line.trial: line.attempt for line in together.index()} == dict.fromkeys(plan(alone.folder), 1)
+
+
+def test_only_times_differ_in_the_journals(twins: tuple[RunFolder, RunFolder]) -> None:
+    alone, together = twins
+    for trial in plan(alone.folder):
+        assert happened(alone, trial) == happened(together, trial)
+
+
+def test_the_report_is_the_same_too(twins: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
+    tables = []
+    for number, run in enumerate(twins):
+        seatrial("report", str(run.folder), "-o", str(tmp_path / str(number)))
+        rows = json.loads((tmp_path / str(number) / "report.json").read_bytes())["main_table"]
+        tables.append([row for row in rows if "seconds" not in row["measure"]])
+    assert tables[0] == tables[1]
+    assert tables[0]
+
+
+SPY = r"""
+cat > /workspace/spy.py <<'END'
+import glob, os, socket, subprocess, sys, time
+me, other = sys.argv[1], sys.argv[2]
+os.makedirs("/dev/shm/d", exist_ok=True)
+for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/agent", "/workspace"):
+    open(f"{place}/mark-of-{me}", "w").write(me)
+    os.chmod(f"{place}/mark-of-{me}", 0o666)
+abstract = socket.socket(socket.AF_UNIX); abstract.bind(f"\0mark-of-{me}"); abstract.listen()
+named = socket.socket(socket.AF_UNIX); named.bind(f"/tmp/socket-of-{me}"); named.listen()
+port = socket.socket(); port.bind(("127.0.0.1", {"left": 47101, "right": 47102}[me])); port.listen()
+sleeper = subprocess.Popen(["sleep", "4711"], env={"MARK": f"mark-of-{me}"})
+seen, own, began = set(), set(), time.monotonic()
+while time.monotonic() < began + float(sys.argv[3]):
+    for path in [*glob.glob("/tmp/*"), *glob.glob("/var/tmp/*"), *glob.glob("/dev/shm/*"),
+                 *glob.glob("/home/agent/*"), *glob.glob("/workspace/*"), *glob.glob("/proc/*/root/tmp/*")]:
+        (own if me in path else seen if other in path else set()).add(path)
+    for pid in [name for name in os.listdir("/proc") if name.isdigit()]:
+        try:
+            text = open(f"/proc/{pid}/environ").read() + open(f"/proc/{pid}/cmdline").read()
+        except OSError:
+            continue
+        if f"mark-of-{other}" in text: seen.add(f"process {pid}")
+        if f"mark-of-{me}" in text: own.add("process")
+    for place in (f"\0mark-of-{other}", f"/tmp/socket-of-{other}"):
+        with socket.socket(socket.AF_UNIX) as out:
+            if out.connect_ex(place) == 0: seen.add(f"socket {place!r}")
+    with socket.socket() as out:
+        if out.connect_ex(("127.0.0.1", {"left": 47102, "right": 47101}[me])) == 0: seen.add("port")
+    if f"mark-of-{other}" in open("/proc/net/unix").read(): seen.add("/proc/net/unix")
+    if f"mark-of-{me}" in open("/proc/net/unix").read(): own.add("/proc/net/unix")
+    try:
+        os.kill(-1, 0)
+    except OSError:
+        pass
+    time.sleep(0.05)
+sleeper.kill()
+print("SEEN", sorted(seen)); print("OWN", len(own) >= 8)
+print("FROM", began, "TO", time.monotonic())
+END
+"""
+
+
+def test_no_trial_sees_another(tmp_path: Path) -> None:
+    both = {
+        me: [SPY, f"python3 spy.py {me} {other} 8", DONE]
+        for me, other in (("left", "right"), ("right", "left"))
+    }
+    file = experiment(tmp_path, both)
+    go_on(file, tmp_path / "run", "--workers", "2")
+    run = RunFolder.open(tmp_path / "run")
+    spans = []
+    for trial in plan(run.folder):
+        events = read_journal(run.journal_path(trial, 1)).events
+        spied = [event for event in events if isinstance(event, ActionFinished)][1]
+        text = run.objects.get(spied.observation).decode()
+        assert "SEEN []\nOWN True" in text
+        spans.append(_span(text))
+    # They did look at the same time, by the clock that both sandboxes have of the kernel.
+    (_, first_ended), (second_began, _) = sorted(spans)
+    assert second_began < first_ended
+
+
+def _span(text: str) -> tuple[float, float]:
+    words = text.rpartition("FROM")[2].split()
+    return float(words[0]), float(words[2])
+
+
+def test_a_base_is_built_once_however_many_want_it(tmp_path: Path, host: Host) -> None:
+    file = experiment(tmp_path, {"a": [DONE]})
+    go_on(file, tmp_path / "run", "--limit", "0")
+    run = RunFolder.open(tmp_path / "run")
+    (task,) = run.manifest().tasks
+    children = []
+    for _ in range(4):
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                prepare_ground(run, task, host)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
+    ground = prepare_ground(run, task, host)
+    built = [path.name for path in (run.folder / "scratch" / "bases").iterdir()]
+    assert sorted(built) == [
+        f"{os.path.basename(ground.base.folder)}{end}" for end in ("", ".index", ".lock")
+    ]
+
+
+def test_more_workers_than_trials_and_a_number_that_makes_no_sense(tmp_path: Path) -> None:
+    file = experiment(tmp_path, {"a": [DONE]})
+    for wrong in (0, 1 + 4 * (os.cpu_count() or 1)):
+        said = go_on(file, tmp_path / "run", "--workers", str(wrong), status=2)
+        assert f"--workers {wrong}" in said
+        assert not (tmp_path / "run").exists()
+    go_on(file, tmp_path / "run", "--workers", "4")
+    assert [trial["terminal_class"] for trial in shown(tmp_path / "run")] == ["success"]
+    assert len(lines(tmp_path / "run" / "index.jsonl")) == 1
+
+
+def test_a_worker_that_is_killed_takes_nothing_of_the_others_along(tmp_path: Path) -> None:
+    """The other trial's world stands in the same scratch folder."""
+    work = ["echo begun", "sleep 4", "cat start.txt", DONE]
+    file = experiment(tmp_path, {"a": work, "b": work})
+    runner = start(file, tmp_path / "run", "--workers", "2")
+    run = RunFolder(tmp_path / "run")
+    await_steps(run.folder, 2, journals=2)
+    workers = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
+    assert len(workers) == 2
+    os.kill(int(workers[0]), signal.SIGKILL)
+    out, err = runner.communicate(timeout=120)
+    assert runner.returncode == 0, out + err
+    ends = Counter((line.attempt, line.stop_reason, line.runner_ended) for line in run.index())
+    # The killed one is an infrastructure end that counts against the trial, and was tried again at once.
+    assert ends == {(1, "killed", False): 1, (1, "finished", False): 1, (2, "finished", False): 1}
+    assert [trial["terminal_class"] for trial in shown(run.folder)] == ["success", "success"]
+    assert sorted(trial["attempt"] for trial in shown(run.folder)) == [1, 2]
+    assert not list((run.folder / "scratch" / "worlds").iterdir())
