@@ -11,7 +11,7 @@ from seatrial.families.repair.toml_text import table_text
 from seatrial.journal.events import Event
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.open_run import lock_run, open_run
-from seatrial.schedule.runner import run_plan
+from seatrial.schedule.runner import Orders, run_plan
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.experiment import SCHEMA
 from seatrial.spec.loading import LoadedTask, load_experiment
@@ -79,7 +79,7 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
     run = open_run(load_experiment(experiment), folder / "run")
     with lock_run(run):
         manifest = run.manifest()
-        run_plan(run, manifest, watcher(len(manifest.plan)))
+        run_plan(run, manifest, watcher(len(manifest.plan)), Orders(workers=what.workers))
     return run
 
 

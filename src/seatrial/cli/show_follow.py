@@ -94,7 +94,7 @@ def standing_words(row: Mapping[str, Any]) -> str:
     if row["state"] == "waiting" and row["attempt"]:
         return "to be tried again"
     again = f", attempt {row['attempt']}" if (row["attempt"] or 1) > 1 else ""
-    return words.get(row["state"], row["state"]) + again
+    return words.get(row["state"], str(row["state"])) + again
 
 
 def progress_words(row: Mapping[str, Any]) -> str:

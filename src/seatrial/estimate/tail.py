@@ -136,7 +136,8 @@ def _quantile(
     notes = list(labels.notes)
     at_cap = bool(value >= cap[0])
     if at_cap:
-        notes.append(f"At the cap: at least {cap[0]:g}; {cap[1]} of {len(places)} trials stand there.")
+        where = f"At the cap: at least {cap[0]:g}" if math.isfinite(cap[0]) else "No cap, so infinite"
+        notes.append(f"{where}; {cap[1]} of {len(places)} trials stand there.")
     if high >= cap[0] > value:
         notes.append("The high end stands at the cap: it may be any amount beyond.")
     exact = _order_statistics(places, share, labels.level) if even else None

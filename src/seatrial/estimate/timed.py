@@ -59,23 +59,22 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> Timed:
     """The reading with its intervals: over tasks, or the analytic one labelled as one task's only."""
-    low = high = None
+    low, high = reading.analytic or (None, None)
     method, notes, sample = reading.method, [*reading.notes, *scope_notes(given)], reading.sample
     if len(table.tasks) == 1:
-        low, high = reading.analytic or (None, None)
-        method = f"{method}, {ONE_TASK}"
-        notes.append(f"The interval speaks of {ONE_TASK} and takes its trials as independent.")
+        method, sample = f"{method}, {ONE_TASK}", None
+        notes.append(
+            f"The interval speaks of {ONE_TASK} and takes its trials as independent."
+            if reading.analytic
+            else "No interval: one task shows no spread between tasks."
+        )
+    elif sample is not None and (why := _why_agree(sample, level)) is None:
+        low, high = percentile_interval(sample, level)
+        method = f"{method}; {OVER_TASKS}"
     elif sample is not None:
-        ends = percentile_interval(sample, level)
-        if ends[0] < ends[1] and not ends[1] - ends[0] <= ROUNDING * abs(ends[1]):
-            low, high = ends
-            method = f"{method}; {OVER_TASKS}"
-        else:
-            notes.append("No bootstrap interval, since all its draws agree.")
-            low, high = reading.analytic or (None, None)
-            method += (
-                "; analytic, trials taken as independent (degenerate bootstrap)" if reading.analytic else ""
-            )
+        notes.append(f"No bootstrap interval, since {why}.")
+        if reading.analytic:
+            method += "; analytic, trials taken as independent (degenerate bootstrap)"
     unreached = 0 if sample is None else int(np.isinf(sample).sum())
     return Timed(
         estimate=Estimate(
@@ -94,6 +93,15 @@ def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> T
         draws=0 if sample is None else len(sample),
         draws_unreached=unreached,
     )
+
+
+def _why_agree(sample: Floats, level: float) -> str | None:
+    """Why draws show no spread, if they show none; an infinite end is an end."""
+    low, high = percentile_interval(sample, level)
+    if math.isinf(low):
+        return "nearly all its draws are infinite"
+    agree = math.isfinite(high) and high - low <= ROUNDING * abs(high)
+    return "all its draws agree" if agree else None
 
 
 def no_trials(given: Endings, level: float) -> Timed:

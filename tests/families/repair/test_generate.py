@@ -8,6 +8,7 @@ import pytest
 
 from seatrial.errors import EnvironmentFault, SpecError, UsageError
 from seatrial.families.repair import Knobs, generate
+from seatrial.spec.loading import load_task
 from tests.families.repair.conftest import DOWNLOADS, Made
 
 
@@ -17,12 +18,23 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 @pytest.mark.slow
-def test_the_same_knobs_give_the_same_bytes_and_another_seed_others(made: Made, tmp_path: Path):
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(made: Made, tmp_path: Path):
     for package, knobs in (("toolz", {"depth": 2}), ("toolz", {"depth": 2, "variant": 1})):
         again = generate(package, Knobs(**knobs), tmp_path / f"again-{len(knobs)}", DOWNLOADS, check=False)
         assert tree(again) == tree(made(package, **knobs))
     other = generate("toolz", Knobs(depth=2, seed=2), tmp_path / "other", DOWNLOADS, check=False)
     assert tree(other)["verifiers/expected/stage-a1.json"] != tree(again)["verifiers/expected/stage-a1.json"]
+
+
+def test_the_subgoals_form_the_declared_chain(task: Path):
+    spec = load_task(task).spec
+    assert {subgoal.id: subgoal.after for subgoal in spec.subgoal} == {
+        "repair-a1": [],
+        "stage-a1": ["repair-a1"],
+        "repair-a2": [],
+        "stage-a2": ["stage-a1", "repair-a2"],
+    }
+    assert spec.horizon.dependency_depth == 3
 
 
 def test_every_kind_of_product_is_there(task: Path):

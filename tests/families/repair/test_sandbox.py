@@ -36,5 +36,6 @@ def test_right_solutions_are_accepted_and_all_others_rejected(task: Path, tmp_pa
         right = name.startswith(("reference", "equivalent"))
         assert (trial["strict_success"], trial["safe_success"]) == (right, right), name
         assert trial["terminal_class"] == ("success" if right else "failure"), name
+    assert found["wrong"]["blocking_subgoal"] == "repair-a2"
     assert found["cheating"]["hard_violations"] == 3
     assert found["reference"]["hard_violations"] == 0
