@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seatrial.estimate.hierarchy import Counts, Floats, hierarchy_weights
+from seatrial.estimate.bootstrap import Counts, Floats
+from seatrial.estimate.hierarchy import hierarchy_weights
 from seatrial.estimate.horizon_draws import HorizonData, trial_weights
 from seatrial.estimate.logistic import fit_logistic
 

@@ -89,6 +89,20 @@ def test_where_nothing_can_be_compared_it_says_why(first, second, reason):
     assert any(reason in note for note in found.evidence.notes)
 
 
+def test_a_loss_is_not_called_a_gain():
+    chance = rng(2)
+    first, second = drawn(chance, 0.97, 5.0), drawn(chance, 0.6, 5.0)
+    found = compare_breaks(first, second, DEPTH, rng())
+    assert found.finding == "uniform loss" and found.difference.high < 0
+
+
+def test_a_break_beyond_the_measured_depths_is_said_to_be_so():
+    chance = rng(2)
+    first, second = drawn(chance, 0.65, 4.0), drawn(chance, 0.65, 40.0)
+    found = compare_breaks(first, second, DEPTH, rng())
+    assert any("second system's break stands at the edge" in note for note in found.evidence.notes)
+
+
 def test_systems_of_differing_tasks_are_refused():
     with pytest.raises(ValueError, match="only one system has trials of t002"):
         compare_breaks({"t001": [True]}, {"t001": [True], "t002": [True]}, DEPTH, rng())

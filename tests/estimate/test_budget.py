@@ -58,6 +58,20 @@ def test_unreachable_and_unreached_are_told_apart():
     assert none.draws_unreached == none.draws and none.estimate.low is None
 
 
+def test_unknown_ends_are_taken_both_ways():
+    unsure = {**STEPS, "t004": [Ending(3.0, "unknown")]}
+    area, least = budget_area(unsure, (0, 8), rng()).estimate, least_budget(unsure, 0.5, rng()).estimate
+    assert area.value is None and least.value is None
+    for way, cause in ((0, "gave up"), (1, "success")):
+        known = {**STEPS, "t004": [Ending(3.0, cause)]}
+        assert area.low <= budget_area(known, (0, 8), rng(way)).estimate.value <= area.high
+        assert least.low <= least_budget(known, 0.5, rng(way)).estimate.value <= least.high
+    assert any("1 endings of unknown cause" in note for note in area.notes)
+    # One success of five for sure, a second one perhaps: 0.3 may never be reached.
+    maybe = endings([1, 2, 2, 2], [1, 2, 2, 2]) | {"t009": [Ending(3.0, "unknown")]}
+    assert least_budget(maybe, 0.3, rng()).estimate.high == math.inf
+
+
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2)), min_size=2, max_size=15), st.floats(0.05, 1))
 def test_the_least_budget_meets_the_target_and_less_does_not(trials, target):
     ends = endings(*zip(*trials, strict=True))
@@ -72,6 +86,8 @@ def test_the_least_budget_meets_the_target_and_less_does_not(trials, target):
 def test_impossible_ranges_are_refused(between):
     with pytest.raises(ValueError, match="range"):
         budget_area(STEPS, between, rng())
+    with pytest.raises(ValueError, match="scale"):
+        budget_area(STEPS, (1, 2), rng(), scale="ln")
     with pytest.raises(ValueError, match="above 0 for log"):
         budget_area(STEPS, (0, 2), rng(), scale="log")
 

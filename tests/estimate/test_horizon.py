@@ -1,6 +1,7 @@
 """The logistic time horizon (F4): known answers, marks outside the range, counted draws."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from seatrial.estimate.horizon_draws import (
     HorizonOptions,
     crossings,
     draw_horizons,
+    drawn_lengths,
     horizon_data,
     trial_weights,
 )
-from seatrial.estimate.logistic import Fits
+from seatrial.estimate.lengths import length_bins
+from seatrial.estimate.logistic import Fits, fit_logistic
 from tests.estimate import metr
 from tests.estimate.gold import gold
 
@@ -207,6 +210,52 @@ def test_the_spread_of_human_times_widens_the_interval():
     )
 
 
+def test_human_times_that_say_little_or_something_else_are_named():
+    outcomes, minutes = steps(trials=10)
+    times = {"f0/t00": [1.0], "f1/t01": [8.0, 9.0]}
+    notes = at(horizon(outcomes, minutes, rng(), HorizonOptions(human_times=times, draws=20))).estimate.notes
+    assert any("11 of 12 tasks have one human time or none" in note for note in notes)
+    assert any("human times of 1, first f1/t01" in note for note in notes)
+
+
+def test_resampled_human_times_have_the_spread_of_their_mean():
+    times = [2.0, 4.0, 16.0, 64.0]
+    data = horizon_data({"a": [True], "b": [False]}, {"a": 10.0, "b": 7.0}, None)
+    lengths = drawn_lengths(data, {"a": times}, 20_000, rng())
+    assert lengths[:, 0].mean() == pytest.approx(np.log2(times).mean(), abs=0.05)
+    assert lengths[:, 0].std() == pytest.approx(np.log2(times).std() / 2, rel=0.03)
+    assert (lengths[:, 1] == np.log2(7)).all()
+    assert drawn_lengths(data, None, 9, rng()).tolist() == pytest.approx(np.log2([10, 7]))
+
+
+def naive_draw(chance, families):
+    """Trials and successes by task: families, then tasks, then trials, one by one."""
+    trials, won = Counter(), Counter()
+    for _ in families:
+        family = families[chance.integers(len(families))]
+        for _ in family:
+            task, outcomes = family[chance.integers(len(family))]
+            for _ in outcomes:
+                trials[task] += 1
+                won[task] += outcomes[chance.integers(len(outcomes))]
+    return trials, won
+
+
+def test_the_draws_follow_the_scheme_written_out():
+    outcomes, minutes = steps(trials=6)
+    data = horizon_data(outcomes, minutes, None)
+    options = HorizonOptions(chances=(0.5,), ridge=0.01, draws=20_000)
+    ours = np.log2(draw_horizons(data, options, rng()).horizons[:, 0])
+    families = [[(t, outcomes[t]) for t in data.tasks if t.startswith(f"f{number}")] for number in range(4)]
+    chance, weight = rng(5), trial_weights(data, "invsqrt")
+    pairs = [naive_draw(chance, families) for _ in range(2_000)]
+    trials, won = (np.array([[pair[side][t] for t in data.tasks] for pair in pairs]) for side in (0, 1))
+    fits = fit_logistic(weight * trials, weight * won, np.log2(data.minutes), 0.01)
+    naive = np.log2(crossings(fits, (0.5,), *data.range)[:, 0])
+    shares = [0.05, 0.25, 0.5, 0.75, 0.95]
+    assert np.quantile(naive, shares) == pytest.approx(np.quantile(ours, shares), abs=0.08)
+
+
 def test_bins_count_every_trial_once():
     outcomes, minutes = steps(trials=10)
     found = horizon(outcomes, minutes, rng(), HorizonOptions(draws=10)).bins
@@ -214,6 +263,14 @@ def test_bins_count_every_trial_once():
     assert [part.rate.n_tasks for part in found] == [0, 2, 2, 2, 2, 2, 2]
     assert found[0].rate.value is None and found[0].fitted is None
     assert all(abs(part.fitted - part.rate.value) < 0.1 for part in found[1:])
+
+
+def test_impossible_bins_are_refused():
+    with pytest.raises(ValueError, match="no human minutes of a"):
+        length_bins({"a": [True]}, {})
+    for edges in ([4.0, 1.0], [0.0], [math.inf]):
+        with pytest.raises(ValueError, match="edges"):
+            length_bins({"a": [True]}, {"a": 1.0}, edges=edges)
 
 
 def test_order_and_seed():
@@ -241,6 +298,7 @@ def test_impossible_minutes_are_refused(bad):
         HorizonOptions(level=1.0),
         HorizonOptions(ridge=-0.1),
         HorizonOptions(ridge=math.nan),
+        HorizonOptions(weighting="square"),
     ],
 )
 def test_impossible_options_are_refused(options):

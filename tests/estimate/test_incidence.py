@@ -91,6 +91,16 @@ def test_budgets_share_their_draws_and_the_interval_is_over_tasks():
     assert found[0].estimate.low < found[1].estimate.low
 
 
+def test_an_unknown_cause_bounds_success_both_ways():
+    unsure = {**endings([2, 4, 6], [1, 2, 1]), "t003": [Ending(3.0, "unknown")]}
+    early, late = (one.estimate for one in success_within(unsure, [2.0, 6.0], rng()))
+    assert early.value == 0.25 and late.value is None
+    assert late.low < 0.5 and late.high > 0.75
+    curve = cumulative_incidence(unsure, rng())
+    assert curve.values[-1] == pytest.approx(0.5)
+    assert any("least one" in note for note in curve.notes)
+
+
 def test_no_success_is_zero_with_a_reason_for_the_missing_interval():
     found = success_within(endings([1, 2, 3], [2, 2, 0]), [3.0], rng())[0].estimate
     assert (found.value, found.low, found.high) == (0, None, None)

@@ -71,6 +71,12 @@ def test_systems_that_are_alike_by_task_are_not_told_apart():
     assert found.t_tasks is None or abs(found.t_tasks) < 1e-6
 
 
+def test_unknown_causes_are_named():
+    first = endings([1, 2, 3], [1, 1, 0]) | {"t009": [Ending(2.0, "unknown")]}
+    found = log_rank(first, endings([2, 3, 4], [1, 0, 1]))
+    assert found.chi2 is not None and any("1 endings of unknown cause" in note for note in found.notes)
+
+
 def test_impossible_places_are_refused():
     with pytest.raises(ValueError, match="log_rank"):
         log_rank({"a": [Ending(-1.0, None)]}, {})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from seatrial.estimate.rates import (
     clopper_pearson,
     effective_trials,
+    jeffreys,
     rate_of_trials,
     rate_over_tasks,
     wilson,
@@ -43,6 +44,14 @@ def test_clopper_pearson_gives_the_known_answers(name):
     assert found == pytest.approx(case.expected, abs=case.tolerance)
 
 
+def test_jeffreys_gives_the_known_answer():
+    case = gold("jeffreys_62_100")
+    assert jeffreys(case.given["successes"], case.given["n"]) == pytest.approx(
+        case.expected, abs=case.tolerance
+    )
+    assert jeffreys(0, 5)[0] == 0 and jeffreys(5, 5)[1] == 1
+
+
 @pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
     [(62, 100, 0.5221, 0.7090), (6, 10, 0.3127, 0.8318), (60, 100, 0.5020, 0.6906)],
@@ -57,7 +66,7 @@ def test_wilson_at_its_ends():
     assert wilson(1, 1) == pytest.approx((0.2065, 1), abs=5e-5)
 
 
-@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson, jeffreys])
 @pytest.mark.parametrize(
     "arguments", [(1, 0, 0.95), (0, 0, 0.95), (-1, 3, 0.95), (4, 3, 0.95), (1, 3, 1.0), (1, 3, 0.0)]
 )

@@ -18,6 +18,12 @@ def test_slopes_and_intervals_are_the_known_ones():
         assert (found.low, found.high) == pytest.approx(CASE.expected[f"ci_{key}"], abs=CASE.tolerance)
 
 
+def test_the_rank_correlation_is_the_known_one_and_none_where_nothing_changes():
+    tau = progress_slope(COURSE).tau
+    assert tau == pytest.approx(CASE.expected["kendall_tau_all"], abs=CASE.tolerance)
+    assert progress_slope([0.4] * 6).tau is None
+
+
 def test_a_run_that_rose_and_then_stood_still_is_stalled():
     assert progress_slope(COURSE).direction == "advancing"
     assert progress_slope(COURSE, 5).direction == "stalled"

@@ -121,6 +121,8 @@ def test_other_causes_may_count_as_censored():
 def test_impossible_places_are_refused(bad):
     with pytest.raises(ValueError, match="a trial of a ended at"):
         kaplan_meier({"a": [Ending(bad, None)]}, rng())
+    with pytest.raises(ValueError, match="weigh"):
+        kaplan_meier(SIX_MP, rng(), weigh="runs")
     with pytest.raises(ValueError, match="share"):
         survival_quantile(SIX_MP, 1.0, rng())
     with pytest.raises(ValueError, match="draws"):

@@ -77,6 +77,15 @@ def test_costs_have_quantiles_too_and_unknown_ones_do_not():
         spent({"a": [None]})
 
 
+def test_unknown_ends_are_taken_both_ways():
+    unsure = {**endings([1, 2, 3, 9], [1, 1, 1, 0]), "t004": [Ending(4.0, "unknown")]}
+    found = by_share(tail_quantiles(unsure, 9.0, rng(), shares=(0.5, 0.8)))
+    assert found[0.5].estimate.value == 3
+    assert found[0.8].estimate.value is None
+    assert found[0.8].estimate.low <= 4 and found[0.8].estimate.high == 9
+    assert any("1 endings of unknown cause" in note for note in found[0.8].estimate.notes)
+
+
 def test_nothing_and_one_task_are_said_so():
     empty = tail_quantiles({}, 9.0, rng())[0].estimate
     assert (empty.value, empty.notes) == (None, ["No valid trial."])

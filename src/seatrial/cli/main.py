@@ -5,7 +5,7 @@ import sys
 import typer
 
 from seatrial import __version__
-from seatrial.cli import suite
+from seatrial.cli import estimate, suite
 from seatrial.cli.calibrate import calibrate
 from seatrial.cli.doctor import doctor
 from seatrial.cli.gc import gc
@@ -33,6 +33,11 @@ for verb in (doctor, run, verify, measure, report, show, calibrate, shell, gc):
     app.command()(verb)
 app.command("import")(import_)
 app.add_typer(suite.app, name="suite", help="Make tasks and check them.")
+app.add_typer(
+    estimate.app,
+    name="estimate",
+    help="What may be concluded from records; every kind takes --json and --plot.",
+)
 
 
 def _version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Whether raters agree beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, intraclass correlation.
+"""Whether raters agree beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, ICC.
 
 Items are the sampling unit: intervals come from a bootstrap over items. Where nobody ever varies, agreement
 is complete and chance agreement too, so these measures are undefined: null, and said.
@@ -261,7 +261,7 @@ def _over_items(
     how: Resampling,
     notes: list[str],
 ) -> Estimate:
-    """A statistic of sums over items, with its bootstrap; ``size`` is each item's agreement and all ratings."""
+    """A statistic of sums over items, bootstrapped; ``size`` is each item's agreement and all ratings."""
     rng, level, draws = how
     agreements, n_ratings = size
     shape = (len(rows), n_ratings, level)

@@ -13,20 +13,21 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import percentile_interval, task_weights
+from seatrial.estimate.bootstrap import Floats, percentile_interval
 from seatrial.estimate.depth import refuse_depths
-from seatrial.estimate.endings import Floats
 from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.resample import over_tasks
 from seatrial.estimate.trials import Outcomes, completed, count_trials, count_unknown, measured, scope_notes
 
-Finding = Literal["uniform gain", "shifted break", "cannot be told apart", "no difference shown", "unknown"]
+Finding = Literal[
+    "uniform gain", "uniform loss", "shifted break", "cannot be told apart", "no difference shown", "unknown"
+]
 
 DRAWS = 1_000
 # Grid: half a range beyond the measured depths either way; scales from a step to nearly flat.
 MIDDLES, SCALES, LEVELS = 41, 10, 25
 # No chance is nearer to 0 or 1: a single lapse must not decide a whole curve.
 LAPSE = 0.005
-CELLS = 2_000_000
 DIFFERENCE = "paired difference of mean success over tasks"
 EVIDENCE = "log-likelihood of a shifted break less that of a uniform gain"
 
@@ -115,16 +116,18 @@ def compare_breaks(
     grid = _grid(own)
     tables = [_log_likelihoods(w, n, own, grid) for w, n in zip(won, tried, strict=True)]
     apart = won[1] / tried[1] - won[0] / tried[0]
-    ones = np.ones((1, len(own)))
-    differences, evidence = np.empty(draws), np.empty(draws)
-    step = max(1, CELLS // tables[0].shape[1])
-    for start in range(0, draws, step):
-        weights = task_weights(len(own), min(step, draws - start), rng).astype(float)
-        part = _maximise(weights, tables, grid)
-        rows = slice(start, start + len(weights))
-        differences[rows], evidence[rows] = weights @ apart / len(own), part.shifted - part.uniform
+
+    def read(weights: Floats) -> Floats:
+        best = _maximise(weights, tables, grid)
+        return np.stack([weights @ apart / len(own), best.shifted - best.uniform], axis=1)
+
+    differences, evidence = over_tasks(len(own), rng, draws, read, tables[0].shape[1]).T
     ends, support = percentile_interval(differences, level), percentile_interval(evidence, level)
-    best, fitted, given = _maximise(ones, tables, grid), _fitted(tables, grid), (first, second)
+    best, fitted, given = (
+        _maximise(np.ones((1, len(own))), tables, grid),
+        _fitted(tables, grid),
+        (first, second),
+    )
     likelihoods = {
         "alike": float(best.alike[0]),
         "uniform gain": float(best.uniform[0]),
@@ -134,7 +137,7 @@ def compare_breaks(
     return BreakComparison(
         finding=_finding(ends, support),
         difference=_estimate(given, level, DIFFERENCE, (float(apart.mean()), *ends)),
-        evidence=_estimate(given, level, EVIDENCE, (favour, *support)),
+        evidence=_estimate(given, level, EVIDENCE, (favour, *support), _edge_notes(fitted, grid)),
         share_for_shift=float((evidence > 0).mean()),
         log_likelihoods=likelihoods,
         aic={name: 2 * (3 if name == "alike" else 4) - 2 * value for name, value in likelihoods.items()},
@@ -150,7 +153,9 @@ def _finding(difference: tuple[float, float], support: tuple[float, float]) -> F
         return "no difference shown"
     if support[0] > 0:
         return "shifted break"
-    return "uniform gain" if support[1] < 0 else "cannot be told apart"
+    if support[1] >= 0:
+        return "cannot be told apart"
+    return "uniform gain" if difference[0] > 0 else "uniform loss"
 
 
 def _grid(own: Floats) -> _Grid:
@@ -207,6 +212,16 @@ def _fitted(tables: list[Floats], grid: _Grid) -> _Fitted:
         float(grid.middles[second[:, at_scale, at_level].argmax()]),
     )
     return _Fitted(levels, breaks, float(grid.scales[at_scale]))
+
+
+def _edge_notes(fitted: _Fitted, grid: _Grid) -> list[str]:
+    """Which fitted breaks stand at the grid's edge, where the trials cannot place them."""
+    edges = float(grid.middles[0]), float(grid.middles[-1])
+    return [
+        f"The {which} system's break stands at the edge of what was tried, {at:g}: it may lie further out."
+        for which, at in zip(("first", "second"), fitted.breaks, strict=True)
+        if at in edges
+    ]
 
 
 def _counts(sides: list[dict[str, Sequence[bool | None]]]) -> tuple[list[Floats], list[Floats]]:

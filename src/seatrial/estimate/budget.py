@@ -10,12 +10,12 @@ from typing import Literal
 
 import numpy as np
 
+from seatrial.estimate.bootstrap import Floats
 from seatrial.estimate.clustered import Weigh
 from seatrial.estimate.endings import (
     DRAWS,
     SUCCESS,
     Endings,
-    Floats,
     LifeTable,
     drawn,
     first_reaching,
@@ -26,7 +26,7 @@ from seatrial.estimate.endings import (
 )
 from seatrial.estimate.incidence import METHOD
 from seatrial.estimate.survival import beyond
-from seatrial.estimate.timed import Reading, Timed, no_trials, timed
+from seatrial.estimate.timed import Reading, Timed, both_ways, no_trials, timed
 
 Scale = Literal["linear", "log"]
 
@@ -58,11 +58,30 @@ def budget_area(
         ValueError: the range or a place is out of range, or there is no draw.
     """
     low, high = between
+    if scale not in ("linear", "log"):
+        raise ValueError(f"budget_area: scale {scale!r}; give linear or log")
     if not 0 <= low < high < math.inf or (scale == "log" and low == 0):
         raise ValueError(
             f"budget_area: range {low} to {high} ({scale}); give 0 <= low < high, above 0 for log"
         )
-    table = life_table(endings, "budget_area", weigh)
+
+    def read(ends: Endings, chance: np.random.Generator) -> list[Timed]:
+        return [
+            _area(life_table(ends, "budget_area", weigh), ends, (low, high, scale), chance, (level, draws))
+        ]
+
+    return both_ways(endings, rng, read)[0]
+
+
+def _area(
+    table: LifeTable,
+    endings: Endings,
+    over: tuple[float, float, Scale],
+    rng: np.random.Generator,
+    how: tuple[float, int],
+) -> Timed:
+    """The area where all causes are known; ``how`` is the level and the number of draws."""
+    (low, high, scale), (level, draws) = over, how
     if not table.tasks:
         return no_trials(endings, level)
     method = f"{METHOD}, mean of success over {low:g} to {high:g} ({scale})"
@@ -111,7 +130,18 @@ def least_budget(
     """
     if not 0 < target <= 1:
         raise ValueError(f"least_budget: target {target}; give a share in (0, 1]")
-    table = life_table(endings, "least_budget", weigh)
+
+    def read(ends: Endings, chance: np.random.Generator) -> list[Timed]:
+        return [_least(life_table(ends, "least_budget", weigh), ends, target, chance, (level, draws))]
+
+    return both_ways(endings, rng, read)[0]
+
+
+def _least(
+    table: LifeTable, endings: Endings, target: float, rng: np.random.Generator, how: tuple[float, int]
+) -> Timed:
+    """The least budget where all causes are known; ``how`` is the level and the number of draws."""
+    level, draws = how
     if not table.tasks:
         return no_trials(endings, level)
 

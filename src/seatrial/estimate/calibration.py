@@ -207,7 +207,8 @@ def _bins(
 
 def _by_task(rows: _Rows, tasks: int, values: Floats) -> Floats:
     """Weighted sums by task, shape (tasks,)."""
-    return np.bincount(rows.task.astype(int), weights=rows.weight * values, minlength=tasks)
+    sums = np.bincount(rows.task.astype(int), weights=rows.weight * values, minlength=tasks)
+    return np.asarray(sums, float)
 
 
 def _ece(rows: _Rows, tasks: int, bins: int, shape: Shape, rng: np.random.Generator, draws: int) -> Estimate:

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import CELLS, percentile_interval, task_weights
-from seatrial.estimate.endings import DRAWS, SLACK, Floats
+from seatrial.estimate.bootstrap import Floats, percentile_interval
+from seatrial.estimate.endings import DRAWS, SLACK
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.rates import rate_over_tasks
+from seatrial.estimate.resample import over_tasks
 from seatrial.estimate.trials import Outcomes, completed, count_trials, count_unknown, measured, scope_notes
 
 HALF = 0.5
@@ -97,14 +98,15 @@ def depth_curve(
     ]
     if not judged:
         return DepthCurve(points=[], h50=_h50(outcomes, level, (None, None, None), ["No valid trial."]))
-    weights = task_weights_in_chunks(len(judged), draws, rng)
-    ways = [False, True] if count_unknown(judged) else [False]
-    values, samples = [], []
-    for way in ways:
-        rates = np.array([np.mean(trials) for trials in completed(judged, way).values()])
-        own = np.array([depth[task] for task in judged], float)
-        values.append(float(_first_half(np.ones((1, len(own))), rates, own, depths)[0]))
-        samples.append(np.concatenate([_first_half(part, rates, own, depths) for part in weights]))
+    own = np.array([depth[task] for task in judged], float)
+    ways = [completed(judged, way) for way in ([False, True] if count_unknown(judged) else [False])]
+    rates = [np.array([np.mean(trials) for trials in way.values()]) for way in ways]
+
+    def read(weights: Floats) -> Floats:
+        return np.stack([_first_half(weights, rate, own, depths) for rate in rates], axis=1)
+
+    values = read(np.ones((1, len(own))))[0].tolist()
+    samples = over_tasks(len(own), rng, draws, read, len(depths)).T
     notes = [f"{count_unknown(judged)} unknown outcomes, taken both ways."] if len(ways) > 1 else []
     ends = (percentile_interval(samples[0], level)[0], percentile_interval(samples[-1], level)[1])
     value = values[0] if values[0] == values[-1] else None
@@ -204,14 +206,6 @@ def refuse_depths(judged: Mapping[str, Sequence[object]], depth: Mapping[str, fl
     for task in judged:
         if task not in depth or not math.isfinite(depth[task]):
             raise ValueError(f"depth: {depth.get(task)} of {task}. Give a finite number, or leave it out.")
-
-
-def task_weights_in_chunks(tasks: int, draws: int, rng: np.random.Generator) -> list[Floats]:
-    """Bootstrap weights of tasks in parts that fit in memory, each of shape (rows, tasks)."""
-    step = max(1, CELLS // tasks)
-    return [
-        task_weights(tasks, min(step, draws - start), rng).astype(float) for start in range(0, draws, step)
-    ]
 
 
 def _first_half(weights: Floats, rates: Floats, own: Floats, depths: Sequence[float]) -> Floats:

@@ -1,5 +1,7 @@
 """Bootstrap over tasks of anything that is a function of sums over tasks. No loop runs over draws."""
 
+import math
+
 import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, percentile_interval, task_weights
@@ -45,6 +47,7 @@ def defined_interval(sample: Floats, level: float) -> tuple[float | None, float 
     if not len(defined):
         return None, None, [*notes, "No interval: no bootstrap sample defines a value."]
     low, high = percentile_interval(defined, level)
-    if low == high or high - low <= 1e-12 * max(abs(low), abs(high)):
+    size = max(abs(low), abs(high))
+    if low == high or (math.isfinite(size) and high - low <= 1e-12 * size):
         return None, None, [*notes, "No bootstrap interval, since all its draws agree."]
     return low, high, notes

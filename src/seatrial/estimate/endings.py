@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from seatrial.estimate.bootstrap import CELLS, task_weights
+from seatrial.estimate.bootstrap import Counts, Floats
 from seatrial.estimate.clustered import Weigh
+from seatrial.estimate.resample import over_tasks
 from seatrial.estimate.trials import measured
-
-Floats = NDArray[np.float64]
 
 DRAWS = 2_000
 SUCCESS = "success"
+# The cause of a trial that has ended while nobody can say whether it succeeded.
+UNKNOWN = "unknown"
 # A share counts as reached although rounding left it this much short.
 SLACK = 1e-12
 
@@ -33,7 +33,8 @@ class Ending(msgspec.Struct, frozen=True):
 
     Attributes:
         at: where on the axis it ended or was last watched, finite and at least 0.
-        cause: what ended it; null where it was censored, that is, still running.
+        cause: what ended it; null where it was censored, that is, still running; "unknown" where it has
+            ended and nobody can say whether it succeeded, which is then taken both ways.
     """
 
     at: float
@@ -41,6 +42,20 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 Endings = Mapping[str, Sequence[Ending]]
+
+
+def unknown_ends(endings: Endings) -> int:
+    """Trials that have ended by nobody knows what."""
+    return sum(end.cause == UNKNOWN for ends in endings.values() for end in ends)
+
+
+def settled(endings: Endings, succeeded: bool) -> Endings:
+    """The same endings with every unknown cause taken as success, or as an end without it."""
+    cause = SUCCESS if succeeded else "no success"
+    return {
+        task: [Ending(end.at, cause) if end.cause == UNKNOWN else end for end in ends]
+        for task, ends in endings.items()
+    }
 
 
 class LifeTable(NamedTuple):
@@ -55,7 +70,7 @@ class LifeTable(NamedTuple):
     at_risk: Floats
     events: dict[str, Floats]
     share: Floats
-    trials: NDArray[np.int64]
+    trials: Counts
     watched_until: float
     censored: int
 
@@ -84,8 +99,11 @@ def life_table(endings: Endings, where: str, weigh: Weigh = "tasks") -> LifeTabl
         weigh: what counts once each: a task, or a trial.
 
     Raises:
-        ValueError: a place is negative, NaN or infinite. There may be no trial; see ``LifeTable.tasks``.
+        ValueError: a place is negative, NaN or infinite, or ``weigh`` is neither. There may be no trial; see
+            ``LifeTable.tasks``.
     """
+    if weigh not in ("tasks", "trials"):
+        raise ValueError(f"{where}: weigh {weigh!r}; give tasks or trials")
     known = {task: sorted(ends, key=lambda end: end.at) for task, ends in measured(endings).items()}
     for task, ends in known.items():
         if bad := [end.at for end in ends if not 0 <= end.at < math.inf]:
@@ -118,6 +136,8 @@ def life_table(endings: Endings, where: str, weigh: Weigh = "tasks") -> LifeTabl
 
 def survival_curves(table: LifeTable, weights: Floats, cause: str | None = None) -> Floats:
     """Product-limit estimate ∏ (1 − d/n) after each place, shape (rows of weights, places).
+
+    A row whose trials were watched less far than others keeps its last value from there on.
 
     Args:
         table: the trials.
@@ -157,14 +177,7 @@ def drawn(table: LifeTable, rng: np.random.Generator, draws: int, of: Callable[[
     Raises:
         ValueError: no draw.
     """
-    if draws < 1:
-        raise ValueError(f"{draws} draws; needs one at least")
-    step = max(1, CELLS // max(1, len(table.tasks), len(table.places)))
-    parts = [
-        of(task_weights(len(table.tasks), min(step, draws - start), rng).astype(float))
-        for start in range(0, draws, step)
-    ]
-    return np.concatenate(parts)
+    return over_tasks(len(table.tasks), rng, draws, of, len(table.places))
 
 
 def value_at(curves: Floats, places: Floats, at: float, start: float) -> Floats:

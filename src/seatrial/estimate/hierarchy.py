@@ -7,13 +7,9 @@ draws among them. No loop runs over draws.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seatrial.estimate.bootstrap import task_weights
+from seatrial.estimate.bootstrap import Counts, task_weights
 from seatrial.estimate.trials import family_of
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 def family_index(tasks: Sequence[str], families: Mapping[str, str] | None) -> Counts:

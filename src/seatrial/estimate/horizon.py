@@ -33,6 +33,7 @@ from seatrial.estimate.horizon_draws import (
 )
 from seatrial.estimate.lengths import LengthBin, length_bins
 from seatrial.estimate.logistic import fit_logistic
+from seatrial.estimate.means import geometric_mean
 from seatrial.estimate.trials import Outcomes, completed, count_trials, count_unknown, measured, scope_notes
 
 WEIGHTS = {
@@ -195,7 +196,7 @@ def _at(
     high = percentile_interval(np.where(undefined, np.inf, sample), asked.level)[1]
     shortest, longest = data.range
     place = place_of(fitted, shortest, longest)
-    notes = scope_notes(given) + _place_notes(place, shortest, longest)
+    notes = scope_notes(given) + _place_notes(place, shortest, longest) + _human_notes(data, asked)
     if undefined.any():
         notes.append(f"{int(undefined.sum())} of {asked.draws} draws have no horizon: taken both ways.")
     if low < shortest or high > longest:
@@ -205,7 +206,7 @@ def _at(
     return HorizonAt(
         chance=chance,
         estimate=_estimate(data, given, asked, (fitted if place == "inside" else None, low, high), notes),
-        fitted=fitted if math.isfinite(fitted) else None,
+        fitted=fitted if 0 < fitted < math.inf else None,
         place=place,
         shown=horizon_text(fitted, shortest, longest),
         draws_below=int((sample < shortest).sum()),
@@ -246,7 +247,8 @@ def _estimate(
     drawn = (
         ""
         if numbers[1] is None
-        else f"; bootstrap over families, then tasks, then trials{spread}, percentile"
+        else f"; bootstrap over families, then tasks, then trials{spread}, percentile; conservative: counts "
+        "the noise inside families and tasks twice"
     )
     return Estimate(
         value=numbers[0],
@@ -269,6 +271,29 @@ def _place_notes(place: Place, shortest: float, longest: float) -> list[str]:
         "beyond range": [f"Beyond the measured range: more than {longest:.4g} min."],
         "undefined": ["No horizon: fitted success does not fall with length, or has no finite optimum."],
     }[place]
+
+
+def _human_notes(data: HorizonData, asked: HorizonOptions) -> list[str]:
+    """Where raw human times say little, or something else than the stated minutes."""
+    times = asked.human_times or {}
+    stated = dict(zip(data.tasks, data.minutes, strict=True))
+    known = {task: times[task] for task in data.tasks if times.get(task)}
+    single = sum(len(raw) == 1 for raw in known.values()) + len(data.tasks) - len(known)
+    apart = [
+        task
+        for task, raw in known.items()
+        if not math.isclose(geometric_mean(raw), stated[task], rel_tol=0.01)
+    ]
+    notes = []
+    if known and single:
+        notes.append(
+            f"{single} of {len(data.tasks)} tasks have one human time or none: their spread is unknown."
+        )
+    if apart:
+        notes.append(
+            f"Stated minutes are not the geometric mean of the human times of {len(apart)}, first {apart[0]}."
+        )
+    return notes
 
 
 def _nothing(chance: float, reason: str, given: Outcomes, asked: HorizonOptions) -> HorizonAt:

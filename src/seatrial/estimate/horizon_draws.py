@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import CELLS
-from seatrial.estimate.hierarchy import Counts, Floats, family_index, hierarchy_weights
+from seatrial.estimate.bootstrap import CELLS, Counts, Floats
+from seatrial.estimate.hierarchy import family_index, hierarchy_weights
+from seatrial.estimate.lengths import refuse_minutes
 from seatrial.estimate.logistic import Fits, fit_logistic
 
 Weighting = Literal["invsqrt", "equal_task", "none"]
@@ -82,11 +83,7 @@ def horizon_data(
         ValueError: a task without minutes, or minutes not above 0 or infinite.
     """
     tasks = sorted(outcomes)
-    for task in tasks:
-        if task not in minutes:
-            raise ValueError(f"horizon: no human minutes of {task}. Give them, or leave the task out.")
-        if not 0 < minutes[task] < math.inf:
-            raise ValueError(f"horizon: {minutes[task]} minutes of {task}. Give a finite number above 0.")
+    refuse_minutes(tasks, minutes)
     return HorizonData(
         tasks,
         np.array([minutes[task] for task in tasks], float),
@@ -196,6 +193,8 @@ def refuse_options(options: HorizonOptions) -> None:
         raise ValueError(f"horizon: chances {list(options.chances)}; give at least one, each in (0, 1)")
     if options.draws < 1 or not 0 < options.level < 1:
         raise ValueError(f"horizon: {options.draws} draws, level {options.level}; needs >= 1 and (0, 1)")
+    if options.weighting not in ("invsqrt", "equal_task", "none"):
+        raise ValueError(f"horizon: weighting {options.weighting!r}; give invsqrt, equal_task or none")
     if not 0 <= options.ridge < math.inf:
         raise ValueError(f"horizon: ridge {options.ridge}; give a finite number of at least 0")
     for task, times in (options.human_times or {}).items():

@@ -9,22 +9,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seatrial.estimate.bootstrap import Floats
 from seatrial.estimate.clustered import Weigh
 from seatrial.estimate.endings import (
     DRAWS,
     SUCCESS,
+    UNKNOWN,
     Endings,
-    Floats,
     LifeTable,
     drawn,
     incidence_curves,
     life_table,
     one_sample,
     survival_curves,
+    unknown_ends,
     value_at,
 )
 from seatrial.estimate.survival import Band, Curve, beyond, step_curve
-from seatrial.estimate.timed import Reading, Timed, log_log, no_trials, timed
+from seatrial.estimate.timed import Reading, Timed, both_ways, log_log, no_trials, timed
 
 METHOD = "Aalen–Johansen"
 
@@ -60,8 +62,14 @@ def cumulative_incidence(
         if len(table.tasks) > 1
         else None
     )
+    unknown = unknown_ends(endings) if cause != UNKNOWN else 0
+    notes = (
+        [f"{unknown} endings of unknown cause count as by another: the curve is a least one."]
+        if unknown
+        else []
+    )
     computed = (values, sample, incidence_band(table, cause, level))
-    return step_curve(table, endings, cause, computed, (level, f"{METHOD}, cause {cause}", []))
+    return step_curve(table, endings, cause, computed, (level, f"{METHOD}, cause {cause}", notes))
 
 
 def success_within(
@@ -87,7 +95,22 @@ def success_within(
     """
     if bad := [budget for budget in budgets if not 0 <= budget < np.inf]:
         raise ValueError(f"success_within: budget {bad[0]}; give finite numbers of at least 0")
-    table = life_table(endings, "success_within", weigh)
+
+    def read(ends: Endings, chance: np.random.Generator) -> list[Timed]:
+        return _within(life_table(ends, "success_within", weigh), ends, budgets, chance, (level, draws))
+
+    return both_ways(endings, rng, read)
+
+
+def _within(
+    table: LifeTable,
+    endings: Endings,
+    budgets: Sequence[float],
+    rng: np.random.Generator,
+    how: tuple[float, int],
+) -> list[Timed]:
+    """F at each budget where all causes are known; ``how`` is the level and the number of draws."""
+    level, draws = how
     if not table.tasks:
         return [no_trials(endings, level) for _ in budgets]
     curve = incidence_curves(table, one_sample(table), SUCCESS)

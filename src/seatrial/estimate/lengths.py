@@ -38,7 +38,13 @@ def length_bins(
         level: confidence level, in (0, 1).
         edges: rising inner edges; the first bin starts at 0 and the last has no end.
         curve: intercept and slope of a fit against log2 minutes, for its mean chance over the bin's tasks.
+
+    Raises:
+        ValueError: a task without minutes, minutes not above 0 or infinite, or edges that do not rise.
     """
+    refuse_minutes(list(measured(outcomes)), minutes)
+    if list(edges) != sorted(set(edges)) or not all(0 < edge < math.inf for edge in edges):
+        raise ValueError(f"length_bins: edges {list(edges)}; give finite, rising minutes above 0")
     bounds = [0.0, *edges, math.inf]
     found = []
     for low, high in itertools.pairwise(bounds):
@@ -50,3 +56,16 @@ def length_bins(
         rate = rate_over_tasks(inside, level)
         found.append(LengthBin(low=low, high=high, rate=rate, fitted=fitted))
     return found
+
+
+def refuse_minutes(tasks: Sequence[str], minutes: Mapping[str, float]) -> None:
+    """Refuse tasks whose human time is no length.
+
+    Raises:
+        ValueError: naming the first such task.
+    """
+    for task in tasks:
+        if task not in minutes:
+            raise ValueError(f"horizon: no human minutes of {task}. Give them, or leave the task out.")
+        if not 0 < minutes[task] < math.inf:
+            raise ValueError(f"horizon: {minutes[task]} minutes of {task}. Give a finite number above 0.")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from seatrial.estimate.bootstrap import Floats
 
 TOLERANCE = 1e-10
 MOST_STEPS = 60

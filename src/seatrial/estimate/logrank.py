@@ -5,7 +5,8 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.estimate.endings import SUCCESS, Endings, Floats, LifeTable, life_table
+from seatrial.estimate.bootstrap import Floats
+from seatrial.estimate.endings import SUCCESS, UNKNOWN, Endings, LifeTable, life_table, unknown_ends
 from seatrial.estimate.student import t_two_sided
 from seatrial.estimate.trials import scope_notes
 
@@ -76,7 +77,11 @@ def log_rank(first: Endings, second: Endings, cause: str | None = SUCCESS) -> Lo
         expected=(expected, total - expected),
         n_tasks=len(clusters),
         n_trials=int(table.trials.sum()),
-        notes=[*_reasons(total, variance, of_first, t), *scope_notes({**first, **second})],
+        notes=[
+            *_reasons(total, variance, of_first, t),
+            *_unknown_notes(first, second, cause),
+            *scope_notes({**first, **second}),
+        ],
     )
 
 
@@ -102,6 +107,14 @@ def _task_score(scores: Floats, table: LifeTable, clusters: list[str]) -> float 
         return None
     error = math.sqrt(tasks / (tasks - 1) * float((by_task**2).sum()))
     return float(by_task.sum()) / error if error > 0 else None
+
+
+def _unknown_notes(first: Endings, second: Endings, cause: str | None) -> list[str]:
+    """How many endings might be events and are not counted as such."""
+    unknown = unknown_ends(first) + unknown_ends(second)
+    if not unknown or cause in (None, UNKNOWN):
+        return []
+    return [f"{unknown} endings of unknown cause count as censored: the test may turn either way with them."]
 
 
 def _reasons(events: int, variance: float, of_first: np.ndarray, t: float | None) -> list[str]:

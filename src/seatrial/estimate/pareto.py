@@ -164,7 +164,7 @@ def _why_not(one: Candidate, third: bool) -> str:
 
 
 def _axes(one: Candidate, third: bool) -> Floats:
-    """Each task's success, minus cost and minus violations, so that higher is better on all; (tasks, axes)."""
+    """Each task's success, −cost and −violations, so that higher is better on all; shape (tasks, axes)."""
     rows = []
     for task, trials in measured(one.outcomes).items():
         won = sum(bool(v) for v in trials) / len(trials)

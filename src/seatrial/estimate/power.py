@@ -13,7 +13,7 @@ from seatrial.estimate.clustered import design_effect
 from seatrial.estimate.trials import Outcomes, all_known
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
+class TrialSpread(msgspec.Struct, frozen=True, kw_only=True):
     """How trials vary, in squared units of the measure.
 
     Attributes:
@@ -34,7 +34,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return self.between + self.within_a / self.trials_a + self.within_b / self.trials_b
 
 
-def paired_tasks(difference: float, spread: Spread, alpha: float = 0.05, power: float = 0.8) -> int:
+def paired_tasks(difference: float, spread: TrialSpread, alpha: float = 0.05, power: float = 0.8) -> int:
     """Tasks a paired comparison needs: ⌈(z_{α/2} + z_β)²·(ω² + σ_a²/K_a + σ_b²/K_b)/δ²⌉ (Miller 2024).
 
     Args:
@@ -50,7 +50,7 @@ def paired_tasks(difference: float, spread: Spread, alpha: float = 0.05, power: 
     return _whole(_squared_reach(alpha, power) * spread.per_task / _refuse_difference(difference) ** 2)
 
 
-def detectable_difference(tasks: int, spread: Spread, alpha: float = 0.05, power: float = 0.8) -> float:
+def detectable_difference(tasks: int, spread: TrialSpread, alpha: float = 0.05, power: float = 0.8) -> float:
     """Smallest difference so many paired tasks find with the wanted power; the inverse of ``paired_tasks``.
 
     Raises:
@@ -251,7 +251,7 @@ def _refuse_difference(difference: float) -> float:
     return difference
 
 
-def _refuse_spread(spread: Spread) -> None:
+def _refuse_spread(spread: TrialSpread) -> None:
     parts = (spread.between, spread.within_a, spread.within_b)
     if min(parts) < 0 or not all(map(math.isfinite, parts)) or min(spread.trials_a, spread.trials_b) < 1:
         raise ValueError(f"power: {spread}; variances are at least 0 and every task has a trial")

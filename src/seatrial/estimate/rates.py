@@ -74,6 +74,33 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float,
     return low, high
 
 
+def jeffreys(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Equal-tailed interval of a rate under Jeffreys' prior Beta(½, ½).
+
+    The beta quantiles B((1 ∓ level)/2; s + ½, n − s + ½), but 0 without successes and 1 without failures
+    (Brown, Cai and DasGupta 2001).
+
+    Args:
+        successes: 0 … n; need not be whole.
+        n: independent trials, at least 1.
+        level: confidence level, in (0, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    if not 0 <= successes <= n or not 1 <= n < math.inf or not 0 < level < 1:
+        raise ValueError(
+            f"jeffreys({successes}, {n}, {level}): needs 0 <= successes <= n, n >= 1, 0 < level < 1"
+        )
+    # Loaded here for the same reason.
+    from scipy.special import betaincinv
+
+    tail, one, other = (1 - level) / 2, successes + 0.5, n - successes + 0.5
+    low = 0.0 if successes == 0 else float(betaincinv(one, other, tail))
+    high = 1.0 if successes == n else float(betaincinv(one, other, 1 - tail))
+    return low, high
+
+
 def effective_trials(rates: Sequence[float], counts: Sequence[int]) -> float:
     """How many independent trials would say as much about the mean of the tasks' rates.
 

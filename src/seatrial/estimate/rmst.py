@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from seatrial.estimate.bootstrap import Floats
 from seatrial.estimate.clustered import Weigh
 from seatrial.estimate.endings import (
     DRAWS,
     Endings,
-    Floats,
     LifeTable,
     drawn,
     life_table,

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.estimate.hierarchy import Floats, family_index
+from seatrial.estimate.bootstrap import Floats
+from seatrial.estimate.hierarchy import family_index
 from seatrial.estimate.horizon_draws import (
     HorizonData,
     HorizonOptions,

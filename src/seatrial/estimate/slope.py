@@ -26,6 +26,7 @@ class ProgressSlope(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         value, low, high: slope and Sen's interval; null with fewer than three steps.
+        tau: Kendall's rank correlation of progress and step, in [−1, 1]; null where progress never changes.
         level: confidence level, in (0, 1).
         steps: how many it rests on.
         direction: advancing where the interval lies above 0, falling below, else stalled; unknown without.
@@ -37,6 +38,7 @@ class ProgressSlope(msgspec.Struct, frozen=True, kw_only=True):
     level: float
     steps: int
     direction: Direction
+    tau: float | None = None
 
 
 class CensoredRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,13 +82,21 @@ def progress_slope(
             value=None, low=None, high=None, level=level, steps=len(last), direction="unknown"
         )
     # Slow to load, and needed by no other command.
-    from scipy.stats import theilslopes
+    from scipy.stats import kendalltau, theilslopes
 
     fit = theilslopes(known, np.arange(len(known)), alpha=level)
     low, high = float(fit.low_slope), float(fit.high_slope)
     direction: Direction = "advancing" if low > 0 else "falling" if high < 0 else "stalled"
+    # Where progress never changes there are no ranks to correlate.
+    tau = float(kendalltau(range(len(known)), known).statistic) if len(set(known)) > 1 else None
     return ProgressSlope(
-        value=float(fit.slope), low=low, high=high, level=level, steps=len(known), direction=direction
+        value=float(fit.slope),
+        low=low,
+        high=high,
+        level=level,
+        steps=len(known),
+        direction=direction,
+        tau=tau,
     )
 
 

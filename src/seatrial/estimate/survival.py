@@ -5,12 +5,12 @@ import warnings
 import msgspec
 import numpy as np
 
+from seatrial.estimate.bootstrap import Floats
 from seatrial.estimate.clustered import Weigh
 from seatrial.estimate.endings import (
     DRAWS,
     SLACK,
     Endings,
-    Floats,
     LifeTable,
     drawn,
     first_reaching,

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import CELLS, percentile_interval, task_weights
+from seatrial.estimate.bootstrap import Floats, percentile_interval
 from seatrial.estimate.clustered import Weigh
-from seatrial.estimate.endings import DRAWS, SUCCESS, Ending, Endings, Floats, life_table
+from seatrial.estimate.endings import DRAWS, SUCCESS, Ending, Endings, life_table, settled, unknown_ends
 from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.resample import over_tasks
 from seatrial.estimate.trials import ONE_TASK, Values, measured, scope_notes
 
 SHARES = (0.5, 0.9, 0.95, 0.99)
@@ -74,6 +75,8 @@ def tail_quantiles(
         draws: bootstrap samples of tasks, at least 1.
         weigh: what counts once each: a task or a trial.
 
+    Endings of unknown cause are taken both ways: as results, and as none.
+
     Returns:
         One a share; null values, with the reason, where there is no trial, or where the quantile is infinite.
 
@@ -82,6 +85,15 @@ def tail_quantiles(
     """
     if not cap > 0 or not all(0 < share < 1 for share in shares) or draws < 1:
         raise ValueError(f"tail_quantiles: cap {cap}, shares {list(shares)}, {draws} draws; out of range")
+    if unknown := unknown_ends(endings):
+        seed = int(rng.integers(2**63))
+        ways = (
+            tail_quantiles(
+                settled(endings, way), cap, np.random.default_rng(seed), shares, level, draws, weigh
+            )
+            for way in (False, True)
+        )
+        return [_between(worst, best, unknown) for worst, best in zip(*ways, strict=True)]
     table = life_table(endings, "tail_quantiles", weigh)
     known = measured(endings)
     places = np.array(
@@ -92,11 +104,11 @@ def tail_quantiles(
     if not len(places):
         return [_empty(share, endings, level) for share in shares]
     value = _weighted(np.ones((1, len(table.tasks))) * table.share, owner, places, shares)[0]
-    sample = np.empty((draws, len(shares)))
-    step = max(1, CELLS // len(places))
-    for start in range(0, draws, step):
-        weights = task_weights(len(table.tasks), min(step, draws - start), rng) * table.share
-        sample[start : start + len(weights)] = _weighted(weights, owner, places, shares)
+
+    def read(weights: Floats) -> Floats:
+        return _weighted(weights * table.share, owner, places, shares)
+
+    sample = over_tasks(len(table.tasks), rng, draws, read, len(places))
     at_cap = int((places >= cap).sum())
     return [
         _quantile(
@@ -173,6 +185,23 @@ def _order_statistics(places: Floats, share: float, level: float) -> tuple[float
     low = int(np.searchsorted(chance, tail, side="right"))
     high = int(np.searchsorted(chance, 1 - tail, side="left")) + 1
     return float(places[low - 1]) if low >= 1 else 0.0, float(places[high - 1]) if high <= n else math.inf
+
+
+def _between(worst: TailQuantile, best: TailQuantile, unknown: int) -> TailQuantile:
+    """What holds whether unknown endings were results or not; as many at the cap as there may be."""
+    slow, fast = worst.estimate, best.estimate
+    high = math.inf if slow.value is None else slow.value if slow.high is None else slow.high
+    return msgspec.structs.replace(
+        worst,
+        estimate=msgspec.structs.replace(
+            slow,
+            value=slow.value if slow.value == fast.value else None,
+            low=fast.value if fast.low is None else fast.low,
+            high=high,
+            notes=[*slow.notes, f"{unknown} endings of unknown cause, taken both ways."],
+        ),
+        order_statistics=None,
+    )
 
 
 def _labels(given: Endings, tasks: int, trials: int, level: float) -> Estimate:

@@ -1,14 +1,15 @@
 """A number read from a curve over time or budget, with its interval over tasks and the analytic one."""
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import percentile_interval
+from seatrial.estimate.bootstrap import Floats, percentile_interval
 from seatrial.estimate.clustered import ROUNDING
-from seatrial.estimate.endings import Endings, Floats, LifeTable
+from seatrial.estimate.endings import Endings, LifeTable, settled, unknown_ends
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.trials import ONE_TASK, scope_notes
 
@@ -92,6 +93,43 @@ def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> T
         standard_error=reading.standard_error,
         draws=0 if sample is None else len(sample),
         draws_unreached=unreached,
+    )
+
+
+def both_ways(
+    endings: Endings, rng: np.random.Generator, of: Callable[[Endings, np.random.Generator], list[Timed]]
+) -> list[Timed]:
+    """Readings with every unknown cause taken as success and as none: no value where they differ.
+
+    Args:
+        endings: as the readings take them.
+        rng: source of all randomness; both ways share their draws.
+        of: gives the readings of endings whose causes are all known.
+    """
+    if not (unknown := unknown_ends(endings)):
+        return of(endings, rng)
+    seed = int(rng.integers(2**63))
+    ways = [of(settled(endings, way), np.random.default_rng(seed)) for way in (False, True)]
+    return [_between(worst, best, unknown) for worst, best in zip(*ways, strict=True)]
+
+
+def _between(worst: Timed, best: Timed, unknown: int) -> Timed:
+    """What holds both ways; where one way never gets there, the interval has no high end."""
+    first, second = worst.estimate, best.estimate
+    known = [n for one in (first, second) for n in (one.low, one.value, one.high) if n is not None]
+    if known and (first.value is None) != (second.value is None):
+        known.append(math.inf)
+    note = f"{unknown} endings of unknown cause, taken both ways."
+    return Timed(
+        estimate=msgspec.structs.replace(
+            first,
+            value=first.value if first.value == second.value else None,
+            low=min(known, default=None),
+            high=max(known, default=None),
+            notes=[*dict.fromkeys(first.notes + second.notes), note],
+        ),
+        draws=worst.draws,
+        draws_unreached=max(worst.draws_unreached, best.draws_unreached),
     )
 
 

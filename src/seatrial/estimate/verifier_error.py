@@ -60,7 +60,9 @@ def verifier_error(good: Outcomes, bad: Outcomes, level: float = 0.95) -> Verifi
 
 def _rate(products: Outcomes, level: float) -> Estimate:
     found = rate_over_tasks(products, level)
-    return msgspec.structs.replace(found, unit=UNIT, notes=[n for n in found.notes if "task" not in n])
+    return msgspec.structs.replace(
+        found, unit=UNIT, notes=[note.replace("task", "product") for note in found.notes]
+    )
 
 
 def _precision(good: Outcomes, bad: Outcomes, level: float) -> Estimate:

@@ -1,4 +1,4 @@
-"""Three means of one table: every task alike (macro), every trial alike (micro), and as a population weighs."""
+"""Three means of one table: every task alike (macro), every trial alike (micro), as a population weighs."""
 
 import math
 from collections.abc import Mapping

@@ -62,3 +62,11 @@ def test_every_test_of_the_function_is_kept_and_a_few_others():
     assert made.count("def test_of_") == 12
     assert made.count("def test_") == 12 + OTHER_TESTS
     assert made == program(f"from box.lid import close, open_\n{others}{ours}", {"close"})
+
+
+def test_another_test_is_not_worth_a_further_module():
+    tests = "import random\nfrom box.lid import close, open_\n"
+    tests += "def test_open():\n    assert open_(random.random()) == 1\n"
+    tests += "def test_close():\n    assert close(1) == 1\n"
+    assert "random" not in program(tests, {"close"})
+    assert "import random" in program(tests, {"open_"})

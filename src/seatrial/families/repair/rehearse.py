@@ -167,9 +167,9 @@ class Rehearsal:
         return {**environment(0), **own}
 
     # -- judging --------------------------------------------------------------------------------------
-    def passes(self) -> dict[str, bool]:
-        """Whether each subgoal passes on the workspace as it is."""
-        views = {name: self.visible(name) for name in self._reads}
+    def passes(self, names: Sequence[str] = ()) -> dict[str, bool]:
+        """Whether subgoals pass on the workspace as it is; without names, all of them."""
+        views = {name: self.visible(name) for name in names or self._reads}
         keys = {name: (name, frozenset(view.items())) for name, view in views.items()}
         unknown: dict[State, list[str]] = {}
         for name, key in keys.items():
@@ -180,8 +180,8 @@ class Rehearsal:
                 self._known[key] = record["verdict"] == "pass"
             else:
                 unknown.setdefault(key[1], []).append(name)
-        for names in unknown.values():
-            for name, passed in self._focused(views[names[0]], names).items():
+        for alike in unknown.values():
+            for name, passed in self._focused(views[alike[0]], alike).items():
                 self._known[keys[name]] = passed
         return {name: self._known[key] for name, key in keys.items()}
 

@@ -14,6 +14,19 @@ from seatrial.families.repair.transform import observation_program
 # A program of observations is no file; a test that asks for its own place cannot run in it.
 PLACELESS = "__file__"
 OTHER_TESTS = 8
+# Modules that the package or the runtime loads anyway; a test that needs another one must be worth its time.
+LOADED = {
+    "collections",
+    "contextlib",
+    "functools",
+    "itertools",
+    "json",
+    "math",
+    "operator",
+    "os",
+    "pytest",
+    "re",
+}
 
 
 def needed_files(sources: Mapping[str, str], file: str) -> tuple[str, ...]:
@@ -61,7 +74,10 @@ def observed_tests(source: str, modules: set[str], about: Collection[str], draws
     kept = list(without_lost(kept, lost))
     tests = [test for node in kept for test in tests_in(node)]
     others = [test for test in tests if not names_in(test) & set(about)]
-    dropped = draws.shuffled(others)[OTHER_TESTS:]
+    slow = {name for node in kept for name in bound_slowly(node, modules)}
+    worth = [test for test in others if not names_in(test) & slow]
+    chosen = draws.shuffled(worth)[:OTHER_TESTS]
+    dropped = [test for test in others if test not in chosen]
     for node in kept:
         if isinstance(node, ast.ClassDef):
             node.body = [each for each in node.body if each not in dropped] or [ast.Pass()]
@@ -73,6 +89,15 @@ def tests_in(node: ast.stmt) -> list[ast.stmt]:
     """A test function, or those of a class."""
     inside = node.body if isinstance(node, ast.ClassDef) else [node]
     return [each for each in inside if isinstance(each, ast.FunctionDef) and each.name.startswith("test")]
+
+
+def bound_slowly(node: ast.stmt, modules: set[str]) -> set[str]:
+    """Names that an import binds for which a further module is loaded."""
+    if isinstance(node, ast.ImportFrom) and node.module not in LOADED | modules:
+        return {bound_name(alias) for alias in node.names}
+    if isinstance(node, ast.Import):
+        return {bound_name(alias) for alias in node.names if alias.name not in LOADED | modules}
+    return set()
 
 
 def bound_name(alias: ast.alias) -> str:

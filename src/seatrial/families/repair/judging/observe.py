@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROGRAM = "observed_program"
-LONG = 300
+LONG = 3000
 DEEP = 40
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,16}")
 NONE_SUCH = "/nonexistent"

@@ -1,0 +1,138 @@
+"""Drawings of estimates: intervals, curves with bands, or points on two axes, as SVG or one HTML file."""
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from seatrial.errors import UsageError
+from seatrial.report.figures import FONT, INK, RULE, WIDTH
+
+Look = Literal["intervals", "steps", "lines", "points"]
+ROW_HEIGHT, CURVE_HEIGHT = 26, 360
+
+
+class Drawing(msgspec.Struct, frozen=True, kw_only=True):
+    """What is drawn.
+
+    Attributes:
+        look: "intervals" puts ``y`` names beside x with low to high; "steps" and "lines" draw y over x with a
+            band from low to high, a line for each series; "points" sets series by x and y.
+        rows: ``series``, ``x``, ``y``, ``low``, ``high``; nulls are not drawn.
+        x, y: titles of the axes.
+        log_x: whether x is drawn on a logarithmic scale; rows at or below 0 are then not drawn.
+    """
+
+    look: Look
+    rows: list[dict[str, Any]]
+    x: str
+    y: str
+    log_x: bool = False
+
+
+def draw(path: Path, drawing: Drawing, title: str) -> None:
+    """Write the drawing.
+
+    Raises:
+        UsageError: there is nothing to draw, or the file cannot be written.
+    """
+    rows = [clean for row in drawing.rows if (clean := _drawable(row, drawing)) is not None]
+    if not rows:
+        raise UsageError(f"--plot {path}: every value is unknown, so there is nothing to draw.")
+    spec = chart(msgspec.structs.replace(drawing, rows=rows), title)
+    # Takes longer to load than most commands take to run.
+    import vl_convert
+
+    made: str = (
+        vl_convert.vegalite_to_svg(spec)
+        if path.suffix == ".svg"
+        else vl_convert.vegalite_to_html(spec, bundle=True)
+    )
+    path.write_text(made, encoding="utf-8")
+
+
+def _drawable(row: dict[str, Any], drawing: Drawing) -> dict[str, Any] | None:
+    """The row with unbounded and unknown ends left off; null where the point itself is."""
+    clean = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+    if clean["x"] is None or clean["y"] is None:
+        return None
+    if drawing.log_x:
+        # The ends lie on x for intervals, on y for curves.
+        ends = ("low", "high") if drawing.look == "intervals" else ()
+        clean |= {name: None for name in ends if clean.get(name) is not None and clean[name] <= 0}
+        if clean["x"] <= 0:
+            return None
+    return clean
+
+
+def chart(drawing: Drawing, title: str) -> dict[str, Any]:
+    """The drawing as a Vega-Lite chart."""
+    # Takes longer to load than most commands take to run.
+    import altair
+
+    made = _intervals(drawing) if drawing.look == "intervals" else _over_x(drawing)
+    names = {row["y"] for row in drawing.rows} if drawing.look == "intervals" else set()
+    height = max(2, len(names)) * ROW_HEIGHT if names else CURVE_HEIGHT
+    whole = made.properties(
+        width=WIDTH, height=height, background="white", title=altair.TitleParams(title, fontSize=13)
+    )
+    whole = whole.configure(font=FONT).configure_view(stroke=None).configure_axis(
+        labelColor=INK, titleColor=INK, gridColor=RULE, domainColor=INK, tickColor=INK, labelLimit=320,
+        titleFontWeight="normal",
+    ).configure_legend(labelColor=INK, labelLimit=320, title=None)  # fmt: skip
+    spec: dict[str, Any] = whole.to_dict()
+    return spec
+
+
+def _x(drawing: Drawing) -> Any:
+    # Takes longer to load than most commands take to run.
+    import altair
+
+    scale = altair.Scale(type="log") if drawing.log_x else altair.Scale(zero=False)
+    return altair.X("x:Q", title=drawing.x, scale=scale)
+
+
+def _intervals(drawing: Drawing) -> Any:
+    # Takes longer to load than most commands take to run.
+    import altair
+
+    names = list(dict.fromkeys(row["y"] for row in drawing.rows))
+    y = altair.Y("y:N", title=drawing.y or None, sort=names)
+    colour = altair.Color("series:N", legend=None)
+    base = altair.Chart(altair.Data(values=drawing.rows))
+    bars = (
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_rule(strokeWidth=2)
+        .encode(x=altair.X("low:Q", title=drawing.x), x2="high:Q", y=y, color=colour)
+    )
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=_x(drawing), y=y, color=colour)
+    return altair.layer(bars, points)
+
+
+def _over_x(drawing: Drawing) -> Any:
+    # Takes longer to load than most commands take to run.
+    import altair
+
+    base = altair.Chart(altair.Data(values=drawing.rows))
+    colour = altair.Color("series:N", title=None)
+    y = altair.Y("y:Q", title=drawing.y)
+    if drawing.look == "points":
+        ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        bars = ends.mark_rule(opacity=0.6).encode(x=_x(drawing), y=altair.Y("low:Q", title=drawing.y), y2="high:Q",
+                                                  color=colour)  # fmt: skip
+        return altair.layer(bars, base.mark_point(filled=True, size=90, opacity=1).encode(
+            x=_x(drawing), y=y, color=colour))  # fmt: skip
+    shape = "step-after" if drawing.look == "steps" else "linear"
+    band = (
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_area(opacity=0.15, interpolate=shape)
+        .encode(x=_x(drawing), y=altair.Y("low:Q", title=drawing.y), y2="high:Q", color=colour)
+    )
+    line = base.mark_line(interpolate=shape, point=drawing.look == "lines").encode(
+        x=_x(drawing), y=y, color=colour
+    )
+    return altair.layer(band, line)

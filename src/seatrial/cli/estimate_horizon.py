@@ -1,0 +1,177 @@
+"""``seatrial estimate horizon``: the human length of tasks that a system does with a given chance."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seatrial.cli.estimate_answer import Answer, Line, counts_of, name_of
+from seatrial.cli.estimate_drawing import Drawing
+from seatrial.cli.estimate_giving import estimated
+from seatrial.cli.estimate_options import Asked, Outcome, Source
+from seatrial.cli.estimate_text import number_words
+from seatrial.cli.estimate_trials import (
+    Chosen,
+    Measure,
+    only_tasks,
+    outcome_measure,
+    task_values,
+    valid_by_task,
+)
+from seatrial.cli.options import flat
+from seatrial.errors import UsageError
+from seatrial.report.tables import Cell
+
+if TYPE_CHECKING:
+    from seatrial.estimate.horizon import Horizon, HorizonAt
+    from seatrial.estimate.horizon_draws import HorizonOptions
+
+
+class Weights(str, Enum):
+    """How trials count, as ``--weighting`` spells it."""
+
+    INVSQRT = "invsqrt"
+    EQUAL_TASK = "equal_task"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the curve is fitted; each field is an option."""
+
+    chance: Annotated[
+        list[float] | None, typer.Option(help="Chances of success asked for, in (0, 1); 0.5 and 0.8.")
+    ] = None
+    ridge: Annotated[
+        float,
+        typer.Option(help="λ in Σw·nll/Σw + λ/2·slope²; 0.1 was METR's first choice.", show_default=True),
+    ] = 1e-5
+    weighting: Annotated[
+        Weights,
+        typer.Option(
+            help="invsqrt: 1/(trials of the task · √tasks of the family), as METR; equal_task; none."
+        ),
+    ] = Weights.INVSQRT
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Also under other ridges and weights, and without each family."),
+    ] = False
+
+
+@flat
+def horizon(source: Source, asked: Asked, outcome: Outcome, fit: Fit) -> None:
+    """The 50 % and 80 % time horizon of each system: success against human minutes, a logistic curve.
+
+    Intervals draw families, tasks inside them and trials inside those. A horizon outside the measured range
+    is printed as below or beyond it, never as a number. Draws of one class, with rising curves, and outside
+    the range are counted.
+    """
+    estimated(source, "horizon", asked, lambda chosen: _answer(chosen, asked, outcome, fit))
+
+
+def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, fit: Fit) -> Answer:
+    measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
+    lines: list[Line] = []
+    rows: list[dict[str, Any]] = []
+    if all(record.human_minutes is None for record in chosen.records):
+        raise UsageError(
+            f"{chosen.source}: no row has human_minutes, so there is no length to hold success against. "
+            "`seatrial estimate depth --axis` takes other axes."
+        )
+    for cell in chosen.cells:
+        name = name_of(cell, chosen.cells)
+        minutes = task_values(cell, "human_minutes", lambda record: record.human_minutes)
+        timed, lost = only_tasks(cell, minutes)
+        said += lost
+        found, variants = _horizons(timed, measure, minutes, asked, fit)
+        lines += [_line(timed, measure, name, found, at, variants) for at in found.horizons]
+        rows += _bins(name, found)
+    drawn = Drawing(
+        look="lines", rows=rows, x="human minutes (middle of the bin)", y="success rate", log_x=True
+    )
+    settings = {"measure": measure.name, "ridge": fit.ridge, "weighting": fit.weighting.value}
+    title = f"Time horizon by {measure.name}, ridge {fit.ridge:g}"
+    return Answer(title=title, lines=lines, limits=said, settings=settings, drawing=drawn)
+
+
+def _horizons(
+    cell: Cell, measure: Measure, minutes: dict[str, float], asked: Asked, fit: Fit
+) -> tuple["Horizon", list[dict[str, Any]]]:
+    # Loaded here, since numpy slows every start.
+    import msgspec
+    import numpy as np
+
+    from seatrial.estimate import horizon as room
+    from seatrial.estimate.horizon_draws import DRAWS, HorizonOptions
+
+    families = task_values(cell, "family", lambda record: record.family)
+    options = HorizonOptions(
+        chances=tuple(fit.chance or (0.5, 0.8)),
+        families={task: families.get(task, task) for task in minutes},
+        weighting=fit.weighting.value,
+        ridge=fit.ridge,
+        level=asked.level,
+        draws=asked.draws or DRAWS,
+    )
+    outcomes = valid_by_task(cell, measure.read)
+    found = room.horizon(outcomes, minutes, np.random.default_rng(asked.seed), options)
+    variants = _variants(outcomes, minutes, options) if fit.sensitivity else []
+    return found, [msgspec.to_builtins(variant) for variant in variants]
+
+
+def _variants(
+    outcomes: dict[str, list[Any]], minutes: dict[str, float], options: "HorizonOptions"
+) -> list[Any]:
+    # Loaded here, since numpy slows every start.
+    from seatrial.estimate.sensitivity import horizon_sensitivity
+
+    return list(horizon_sensitivity(outcomes, minutes, options))
+
+
+def _line(
+    cell: Cell, measure: Measure, name: str, found: "Horizon", at: "HorizonAt", variants: list[dict[str, Any]]
+) -> Line:
+    column = [one.chance for one in found.horizons].index(at.chance)
+    shown = number_words(at.estimate.value, "minutes") if at.place == "inside" else f"{at.shown} ({at.place})"
+    told = [
+        f"horizon at {100 * at.chance:g} % with {one['choice']} {one['setting']}: {one['shown'][column]} min"
+        for one in variants[1:]
+    ]
+    facts = {
+        "chance": at.chance, "place": at.place, "fitted": at.fitted, "draws_below": at.draws_below,
+        "draws_beyond": at.draws_beyond, "draws_undefined": at.draws_undefined, "draws": found.draws,
+        "draws_all_success": found.draws_all_success, "draws_all_failure": found.draws_all_failure,
+        "draws_rising": found.draws_rising, "draws_unconverged": found.draws_unconverged,
+        "intercept": found.intercept, "slope": found.slope, "shortest": found.shortest,
+        "longest": found.longest, "n_families": found.n_families, "bins": found.bins,
+        "variants": variants,
+    }  # fmt: skip
+    columns = {
+        "draws": str(found.draws), "below": str(at.draws_below), "beyond": str(at.draws_beyond),
+        "undefined": str(at.draws_undefined), "all success": str(found.draws_all_success),
+        "all failure": str(found.draws_all_failure), "rising": str(found.draws_rising),
+    }  # fmt: skip
+    return Line(
+        system=name,
+        quantity=f"horizon at {100 * at.chance:g} %",
+        counts="minutes",
+        estimate=at.estimate,
+        denominators=counts_of(cell, (measure.read(record) for record in cell.valid), True),
+        shown=shown,
+        columns=columns,
+        facts=facts,
+        told=told,
+    )
+
+
+def _bins(name: str, found: "Horizon") -> list[dict[str, Any]]:
+    """Success by bin of length, at the bin's middle on the logarithmic axis."""
+    rows = []
+    for part in found.bins:
+        low = max(part.low, found.shortest or part.low)
+        high = min(part.high, found.longest or part.high)
+        if part.rate.n_trials and 0 < low <= high:
+            rows.append({"series": name, "x": (low * high) ** 0.5, "y": part.rate.value,
+                         "low": part.rate.low, "high": part.rate.high})  # fmt: skip
+    return rows

@@ -1,0 +1,142 @@
+"""Release gates: judged on the end of an interval, per stratum, and free to say that evidence is lacking."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from seatrial.estimate.estimate import Estimate
+
+Verdict = Literal["pass", "fail", "insufficient evidence"]
+OVERALL = "all"
+
+
+class GateRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One requirement.
+
+    Attributes:
+        measure: which of the estimates, for example "safe_success" or "p95_seconds".
+        at_least, at_most: the limit; exactly one is given. Of a difference (candidate − baseline), the
+            allowed worsening with its sign: success at_least −0.02, cost at_most 0.1.
+        strata: where it must hold, each by itself; "all" is the whole.
+    """
+
+    measure: str
+    at_least: float | None = None
+    at_most: float | None = None
+    strata: list[str] = [OVERALL]
+
+
+class GateFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule in one stratum.
+
+    Attributes:
+        rule, stratum: which.
+        verdict: pass where the whole interval keeps the limit, fail where none of it does.
+        estimate: what it was judged on; null where there is none.
+        more_tasks, more_trials: about how many more would settle it if the value stays; 0 once settled, null
+            where no number can be told.
+        reason: in words.
+    """
+
+    rule: GateRule
+    stratum: str
+    verdict: Verdict
+    estimate: Estimate | None
+    more_tasks: int | None
+    more_trials: int | None
+    reason: str
+
+
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All findings; the whole fails if one fails, and passes only if all pass."""
+
+    verdict: Verdict
+    findings: list[GateFinding]
+
+
+def gate(rules: Sequence[GateRule], estimates: Mapping[str, Mapping[str, Estimate]]) -> GateResult:
+    """Judge every rule in every stratum it names.
+
+    Args:
+        rules: at least one; a gate without rules would pass anything.
+        estimates: measure to stratum to its estimate ("all" for the whole).
+
+    Raises:
+        ValueError: no rule, a rule without exactly one finite limit or without strata, or a measure or
+            stratum with no estimate: a gate that silently skips one would pass it.
+    """
+    if not rules:
+        raise ValueError("gate: no rule. Name at least one measure and its limit.")
+    findings = []
+    for rule in rules:
+        _refuse(rule)
+        for stratum in rule.strata:
+            if stratum not in estimates.get(rule.measure, {}):
+                raise ValueError(f"gate: no estimate of {rule.measure} in stratum {stratum}")
+            findings.append(_judge(rule, stratum, estimates[rule.measure][stratum]))
+    verdicts = {finding.verdict for finding in findings}
+    whole: Verdict = "pass"
+    if "fail" in verdicts:
+        whole = "fail"
+    elif "insufficient evidence" in verdicts:
+        whole = "insufficient evidence"
+    return GateResult(verdict=whole, findings=findings)
+
+
+def _refuse(rule: GateRule) -> None:
+    limits = [limit for limit in (rule.at_least, rule.at_most) if limit is not None]
+    if len(limits) != 1 or not math.isfinite(limits[0]) or not rule.strata:
+        raise ValueError(f"gate: {rule.measure} needs exactly one of at_least and at_most, and a stratum")
+
+
+def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
+    sign = 1.0 if rule.at_least is not None else -1.0
+    limit = rule.at_least if rule.at_least is not None else rule.at_most
+    assert limit is not None
+    worse, better = (estimate.low, estimate.high) if sign > 0 else (estimate.high, estimate.low)
+    word = "at least" if sign > 0 else "at most"
+    where = f"{rule.measure} in {stratum} must be {word} {limit:g}"
+    verdict: Verdict = "insufficient evidence"
+    more: int | None = None
+    if worse is not None and sign * (worse - limit) >= 0:
+        verdict, more, reason = "pass", 0, f"{where}, and its interval ends at {worse:.3g}."
+    elif better is not None and sign * (better - limit) < 0:
+        verdict, more, reason = "fail", 0, f"{where}, but its interval reaches only {better:.3g}."
+    elif worse is None or better is None:
+        reason = f"{where}, and there is no interval to judge by. " + " ".join(estimate.notes)
+    else:
+        more = _more_tasks(estimate, limit)
+        told = (
+            "no number of trials can be told" if more is None else f"about {more} more tasks would settle it"
+        )
+        reason = f"{where}, which its interval [{estimate.low:.3g}, {estimate.high:.3g}] leaves open; {told}."
+    return GateFinding(
+        rule=rule,
+        stratum=stratum,
+        verdict=verdict,
+        estimate=estimate,
+        more_tasks=more,
+        more_trials=None if more is None else math.ceil(more * _trials_per_task(estimate)),
+        reason=reason.strip(),
+    )
+
+
+def _more_tasks(estimate: Estimate, limit: float) -> int | None:
+    """Tasks to add until the end that straddles the limit reaches it: widths shrink as 1/√tasks.
+
+    With one task the trials of that task are what is counted.
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or low is None or high is None or value == limit:
+        return None
+    reach = value - low if value > limit else high - value
+    if not math.isfinite(reach) or not math.isfinite(value):
+        return None
+    units = estimate.n_tasks if estimate.n_tasks > 1 else estimate.n_trials
+    return max(1, math.ceil(units * (reach / abs(value - limit)) ** 2 - units))
+
+
+def _trials_per_task(estimate: Estimate) -> float:
+    return estimate.n_trials / estimate.n_tasks if estimate.n_tasks > 1 else 1.0
