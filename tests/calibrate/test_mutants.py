@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.calibrate.mutants import altered, changing_steps, difference, mutants
-from seatrial.families.repair.toml_text import table_text
 from seatrial.journal.entries import Entry
 from seatrial.journal.events import ActionFinished, ActionRequested, Event
+from seatrial.spec.toml_text import table_text
 
 STEPS = [
     {"tool": "shell", "command": "ls"},

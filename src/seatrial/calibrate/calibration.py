@@ -12,11 +12,11 @@ from seatrial.calibrate.mutants import Mutant, changing_steps, mutants
 from seatrial.calibrate.play import Played, Round, events_of, outcomes_of, play
 from seatrial.calibrate.products import REFERENCE, Product, products_of
 from seatrial.calibrate.record import Calibration, Mutation, ProductResult, Survivor
-from seatrial.families.repair.toml_text import table_text
 from seatrial.journal.run import RunFolder
 from seatrial.records.trial import TerminalClass
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.loading import LoadedTask
+from seatrial.spec.toml_text import table_text
 
 DEFAULT_ROUNDS = 2
 # Fresh judgements of each final state: enough to see a verifier disagree with itself.

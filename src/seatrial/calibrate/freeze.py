@@ -8,11 +8,11 @@ from pathlib import Path
 
 from seatrial.calibrate.record import require_calibrated
 from seatrial.errors import SpecError, UsageError
-from seatrial.families.repair.toml_text import table_text
 from seatrial.journal.run import write_whole
 from seatrial.spec.lint import lint_task
 from seatrial.spec.loading import LoadedTask
 from seatrial.spec.suite_file import ENDING, SCHEMA, FrozenTask, Suite, load_suite, plain
+from seatrial.spec.toml_text import table_text
 
 
 def freeze_suite(tasks: Sequence[LoadedTask], out: Path, anchors: Sequence[str] = ()) -> Suite:

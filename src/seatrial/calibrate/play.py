@@ -7,7 +7,6 @@ from pathlib import Path
 
 from seatrial.calibrate.record import Outcome
 from seatrial.evidence.read import AttemptEvidence, read_ended_journal, read_run
-from seatrial.families.repair.toml_text import table_text
 from seatrial.journal.events import Event
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.open_run import lock_run, open_run
@@ -15,6 +14,7 @@ from seatrial.schedule.runner import Orders, run_plan
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.experiment import SCHEMA
 from seatrial.spec.loading import LoadedTask, load_experiment
+from seatrial.spec.toml_text import table_text
 
 SCRIPTS = "calibrating"
 

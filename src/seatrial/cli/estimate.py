@@ -2,9 +2,15 @@
 
 import typer
 
+from seatrial.cli.estimate_cost import cost
+from seatrial.cli.estimate_depth import depth
 from seatrial.cli.estimate_horizon import horizon
+from seatrial.cli.estimate_irt import irt
+from seatrial.cli.estimate_pareto import pareto, utility
+from seatrial.cli.estimate_passk import passk
 from seatrial.cli.estimate_rate import rate
+from seatrial.cli.estimate_survival import budget, survival
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-for kind in (rate, horizon):
+for kind in (rate, horizon, survival, budget, passk, pareto, cost, utility, depth, irt):
     app.command()(kind)

@@ -25,7 +25,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
         valid: the rest.
         unknown: of the valid, where this measure is unknown.
         events: of the valid, where a yes-or-no measure is yes; null for quantities.
-        censored: of the valid, cut off by a limit; such a trial may still be a success.
+        censored: of the valid, cut off by a limit.
+        censored_events: of these, where the measure is yes all the same (verified timeouts); null likewise.
         censoring_unknown: of the valid, where nobody says whether a limit cut it off.
     """
 
@@ -35,6 +36,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int
     events: int | None
     censored: int
+    censored_events: int | None
     censoring_unknown: int
 
 
@@ -92,15 +94,19 @@ def counts_of(cell: Cell, values: Iterable[object], yes_no: bool) -> Counted:
         values: one of every valid trial.
         yes_no: whether they are outcomes.
     """
-    found = Counter(value if value is None or value is True else False for value in values)
+    every = [None if value is None else value is True for value in values]
+    found = Counter(every)
+    cut = [record.censored for record in cell.valid]
+    cut_yes = sum(value is True and was is True for value, was in zip(every, cut, strict=True))
     return Counted(
         trials=len(cell.records),
         infrastructure=len(cell.records) - len(cell.valid),
         valid=len(cell.valid),
         unknown=found[None],
         events=found[True] if yes_no else None,
-        censored=sum(record.censored is True for record in cell.valid),
-        censoring_unknown=sum(record.censored is None for record in cell.valid),
+        censored=cut.count(True),
+        censored_events=cut_yes if yes_no else None,
+        censoring_unknown=cut.count(None),
     )
 
 

@@ -54,7 +54,7 @@ def draw(path: Path, drawing: Drawing, title: str) -> None:
 
 def _drawable(row: dict[str, Any], drawing: Drawing) -> dict[str, Any] | None:
     """The row with unbounded and unknown ends left off; null where the point itself is."""
-    clean = {
+    clean: dict[str, Any] = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in row.items()
     }
@@ -63,8 +63,8 @@ def _drawable(row: dict[str, Any], drawing: Drawing) -> dict[str, Any] | None:
     if drawing.log_x:
         # The ends lie on x for intervals, on y for curves.
         ends = ("low", "high") if drawing.look == "intervals" else ()
-        clean |= {name: None for name in ends if clean.get(name) is not None and clean[name] <= 0}
-        if clean["x"] <= 0:
+        clean |= {name: None for name in ends if (clean.get(name) or 0) <= 0}
+        if float(clean["x"]) <= 0:
             return None
     return clean
 
@@ -103,7 +103,7 @@ def _intervals(drawing: Drawing) -> Any:
     names = list(dict.fromkeys(row["y"] for row in drawing.rows))
     y = altair.Y("y:N", title=drawing.y or None, sort=names)
     colour = altair.Color("series:N", legend=None)
-    base = altair.Chart(altair.Data(values=drawing.rows))
+    base = altair.Chart(altair.InlineData(values=drawing.rows))
     bars = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=2)
@@ -117,22 +117,16 @@ def _over_x(drawing: Drawing) -> Any:
     # Takes longer to load than most commands take to run.
     import altair
 
-    base = altair.Chart(altair.Data(values=drawing.rows))
+    base = altair.Chart(altair.InlineData(values=drawing.rows))
     colour = altair.Color("series:N", title=None)
     y = altair.Y("y:Q", title=drawing.y)
+    bounded = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    ends: dict[str, Any] = {"y": altair.Y("low:Q", title=drawing.y), "y2": "high:Q"}
     if drawing.look == "points":
-        ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        bars = ends.mark_rule(opacity=0.6).encode(x=_x(drawing), y=altair.Y("low:Q", title=drawing.y), y2="high:Q",
-                                                  color=colour)  # fmt: skip
-        return altair.layer(bars, base.mark_point(filled=True, size=90, opacity=1).encode(
-            x=_x(drawing), y=y, color=colour))  # fmt: skip
-    shape = "step-after" if drawing.look == "steps" else "linear"
-    band = (
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_area(opacity=0.15, interpolate=shape)
-        .encode(x=_x(drawing), y=altair.Y("low:Q", title=drawing.y), y2="high:Q", color=colour)
-    )
-    line = base.mark_line(interpolate=shape, point=drawing.look == "lines").encode(
-        x=_x(drawing), y=y, color=colour
-    )
-    return altair.layer(band, line)
+        bars = bounded.mark_rule(opacity=0.6).encode(x=_x(drawing), color=colour, **ends)
+        points = base.mark_point(filled=True, size=90, opacity=1).encode(x=_x(drawing), y=y, color=colour)
+        return altair.layer(bars, points)
+    shape: Literal["step-after", "linear"] = "step-after" if drawing.look == "steps" else "linear"
+    band = bounded.mark_area(opacity=0.15, interpolate=shape).encode(x=_x(drawing), color=colour, **ends)
+    line = base.mark_line(interpolate=shape, point=drawing.look == "lines")
+    return altair.layer(band, line.encode(x=_x(drawing), y=y, color=colour))

@@ -1,7 +1,7 @@
 """``seatrial estimate horizon``: the human length of tasks that a system does with a given chance."""
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from seatrial.estimate.horizon_draws import HorizonOptions
 
 
-class Weights(str, Enum):
+class Weights(StrEnum):
     """How trials count, as ``--weighting`` spells it."""
 
     INVSQRT = "invsqrt"
@@ -82,7 +82,7 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, fit: Fit) -> Answer:
     for cell in chosen.cells:
         name = name_of(cell, chosen.cells)
         minutes = task_values(cell, "human_minutes", lambda record: record.human_minutes)
-        timed, lost = only_tasks(cell, minutes)
+        timed, lost = only_tasks(cell, "human_minutes", minutes)
         said += lost
         found, variants = _horizons(timed, measure, minutes, asked, fit)
         lines += [_line(timed, measure, name, found, at, variants) for at in found.horizons]
@@ -134,10 +134,7 @@ def _line(
 ) -> Line:
     column = [one.chance for one in found.horizons].index(at.chance)
     shown = number_words(at.estimate.value, "minutes") if at.place == "inside" else f"{at.shown} ({at.place})"
-    told = [
-        f"horizon at {100 * at.chance:g} % with {one['choice']} {one['setting']}: {one['shown'][column]} min"
-        for one in variants[1:]
-    ]
+    told = [_other_choices(at.chance, column, variants[1:])] if variants else []
     facts = {
         "chance": at.chance, "place": at.place, "fitted": at.fitted, "draws_below": at.draws_below,
         "draws_beyond": at.draws_beyond, "draws_undefined": at.draws_undefined, "draws": found.draws,
@@ -163,6 +160,23 @@ def _line(
         facts=facts,
         told=told,
     )
+
+
+def _other_choices(chance: float, column: int, variants: list[dict[str, Any]]) -> str:
+    """The horizon under choices nobody can settle; leaving out one family each as a range."""
+    words = [
+        f"{one['choice']} {one['setting']}: {one['shown'][column]}"
+        for one in variants
+        if one["choice"] != "without family"
+    ]
+    families = [one for one in variants if one["choice"] == "without family" and one["horizons"][column]]
+    if families:
+        least, most = (pick(families, key=lambda one: one["horizons"][column]) for pick in (min, max))
+        words.append(
+            f"without one family each: {least['shown'][column]} ({least['setting']}) "
+            f"to {most['shown'][column]} ({most['setting']})"
+        )
+    return f"horizon at {100 * chance:g} %, minutes under other choices: {'; '.join(words)}"
 
 
 def _bins(name: str, found: "Horizon") -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from seatrial.report.unit_costs import finite
 
 COUNTS = {
     "trials": "trials", "infrastructure": "infrastructure", "valid": "valid", "events": "yes",
-    "unknown": "unknown", "censored": "censored", "censoring_unknown": "censoring unknown",
+    "unknown": "unknown", "censored": "censored", "censored_events": "of them yes",
+    "censoring_unknown": "censoring unknown",
 }  # fmt: skip
 
 

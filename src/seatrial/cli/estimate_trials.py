@@ -288,11 +288,10 @@ def task_values(cell: Cell, name: str, read: Callable[[TrialRecord], Any]) -> di
     return found
 
 
-def only_tasks(cell: Cell, tasks: Mapping[str, object]) -> tuple[Cell, list[str]]:
+def only_tasks(cell: Cell, name: str, tasks: Mapping[str, object]) -> tuple[Cell, list[str]]:
     """The cell on tasks that have a property, and what was left out, in words."""
     kept = [record for record in cell.records if record.task in tasks]
     lost = {record.task for record in cell.records} - set(tasks)
-    said = [
-        f"{len(lost)} tasks ({len(cell.records) - len(kept)} trials) of {cell.system} lack it and are left out."
-    ]
+    trials = len(cell.records) - len(kept)
+    said = [f"{len(lost)} tasks ({trials} trials) of {cell.system} lack {name} and are left out."]
     return msgspec.structs.replace(cell, records=kept, every=kept), said if lost else []

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.errors import UsageError
-from seatrial.families.repair.toml_text import table_text
 from seatrial.spec.faults import NAME, NAME_RULE
+from seatrial.spec.toml_text import table_text
 
 FOLDER = "solutions"
 HEAD = "# From a person's session in `seatrial shell`: the steps that changed the state.\n"

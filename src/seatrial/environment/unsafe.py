@@ -154,7 +154,7 @@ class UnsafeWorld:
         own = {
             "HOME": f"{self.tree}/home",
             "TMPDIR": f"{self.tree}/tmp",
-            "PYTHONPYCACHEPREFIX": f"{self.ground.host.stage}/nothing",
+            "PYTHONPYCACHEPREFIX": f"{self.ground.host.stage}/pycache",
         }
         return {**plain, **own}
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from seatrial.estimate.bootstrap import DRAWS, Floats
+from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, task_weights
 from seatrial.estimate.draws import defined_interval, drawn_sums
 from seatrial.estimate.estimate import Estimate
 
@@ -132,7 +132,10 @@ def krippendorff_alpha(
         return _estimate(
             float(value), (None, None), shape, method, [*notes, "No interval: there is one item."]
         )
-    sample = alpha(drawn_sums(np.eye(len(paired)), rng, draws))
+    sample, step = np.empty(draws), max(1, CELLS // max(counts.shape))
+    for start in range(0, draws, step):
+        part = sample[start : start + step]
+        part[:] = alpha(task_weights(len(paired), len(part), rng).astype(float))
     low, high, said = defined_interval(sample, level)
     return _estimate(float(value), (low, high), shape, f"{method}; {BOOTSTRAP}", notes + said)
 

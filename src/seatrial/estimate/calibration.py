@@ -3,7 +3,6 @@
 Every task counts once: a trial of a task with n trials weighs 1/n. Unknown outcomes are taken both ways.
 """
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -103,7 +102,7 @@ def calibration(
     rows = _rows(kept, edges)
     unknown = sum(won is None for pairs in kept.values() for _, won in pairs)
     notes += [f"{unknown} unknown outcomes, taken both ways."] if unknown else []
-    places = _bins(kept, edges, level)
+    places = _bins(kept, rows, edges, level)
     gaps = [abs(place.gap) for place in places if place.gap is not None]
     shape = (len(kept), sum(map(len, kept.values())), level, notes)
     return Calibration(
@@ -144,6 +143,7 @@ def calibration_by_stratum(
 
 
 Shape = tuple[int, int, float, list[str]]  # tasks, trials, level, notes
+Pairs = Mapping[str, list[tuple[float, bool | None]]]  # task to confidence and outcome of its trials
 
 
 def _refuse(confidences: Values, outcomes: Outcomes, bins: int) -> None:
@@ -160,7 +160,7 @@ def _refuse(confidences: Values, outcomes: Outcomes, bins: int) -> None:
             raise ValueError(f"calibration: confidence {bad[0]} of {task} is not in [0, 1]")
 
 
-def _rows(kept: Mapping[str, list[tuple[float, bool | None]]], edges: Floats) -> _Rows:
+def _rows(kept: Pairs, edges: Floats) -> _Rows:
     flat = [
         (place, 1 / len(pairs), p, won is True, won is not False)
         for place, pairs in enumerate(kept.values())
@@ -176,29 +176,27 @@ def _bin_of(confidence: Floats, edges: Floats) -> Floats:
     return np.asarray(np.minimum(place, len(edges) - 2), float)
 
 
-def _bins(
-    kept: Mapping[str, list[tuple[float, bool | None]]], edges: Floats, level: float
-) -> list[ReliabilityBin]:
+def _bins(kept: Pairs, rows: _Rows, edges: Floats, level: float) -> list[ReliabilityBin]:
+    inside: list[dict[str, list[bool | None]]] = [{} for _ in edges[1:]]
+    flat = [(task, won) for task, pairs in kept.items() for _, won in pairs]
+    for (task, won), place in zip(flat, rows.bin.astype(int), strict=True):
+        inside[place].setdefault(task, []).append(won)
+    # Trials weigh what they do in the whole table, so that the bins' gaps add up to the ECE.
+    sums = [
+        np.bincount(rows.bin.astype(int), weights=rows.weight * values, minlength=len(inside))
+        for values in (np.ones(len(flat)), rows.confidence, rows.worst, rows.best)
+    ]
     found = []
-    for place in range(len(edges) - 1):
-        inside = {
-            task: [pair for pair in pairs if int(_bin_of(np.array([pair[0]]), edges)[0]) == place]
-            for task, pairs in kept.items()
-        }
-        # Weights of trials are those of the whole table, so the bins' gaps add up to the ECE.
-        weighed = [(1 / len(kept[task]), p, won) for task, pairs in inside.items() for p, won in pairs]
-        total = math.fsum(weight for weight, _, _ in weighed)
-        mean = math.fsum(w * p for w, p, _ in weighed) / total if weighed else None
-        known = weighed and all(won is not None for _, _, won in weighed)
-        rate = math.fsum(w for w, _, won in weighed if won) / total if known else None
+    for place, outcomes in enumerate(inside):
+        total, stated, worst, best = (float(column[place]) for column in sums)
+        mean = stated / total if outcomes else None
+        rate = worst / total if outcomes and worst == best else None
         found.append(
             ReliabilityBin(
                 low=float(edges[place]),
                 high=float(edges[place + 1]),
                 confidence=mean,
-                success=rate_over_tasks(
-                    {t: [won for _, won in pairs] for t, pairs in inside.items() if pairs}, level
-                ),
+                success=rate_over_tasks(outcomes, level),
                 gap=None if mean is None or rate is None else mean - rate,
             )
         )

@@ -5,7 +5,7 @@ they failed it, so the strata would repeat the result.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -64,12 +64,14 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
         shift, error: mean difference of the anchors' difficulties, old less new, and its standard error.
         anchors: those used.
         drifted: anchors left out, whose difference is far from the others' (beyond 3 robust deviations).
+        one_sided: anchors left out since all or none solved them in a generation: only the prior places them.
     """
 
     shift: float
     error: float
     anchors: list[str]
     drifted: list[str]
+    one_sided: list[str]
 
 
 class _Table(NamedTuple):
@@ -165,6 +167,7 @@ def link_scales(old: DifficultyScale, new: DifficultyScale, anchors: list[str]) 
         error=error,
         anchors=[task for task, keeps in zip(sound, kept, strict=True) if keeps],
         drifted=[task for task, keeps in zip(sound, kept, strict=True) if not keeps],
+        one_sided=sorted(set(anchors) - set(sound)),
     )
 
 
@@ -175,6 +178,25 @@ def information(ability: float, item: ItemDifficulty) -> float:
     """
     chance = 1 / (1 + math.exp(-max(-700.0, min(700.0, item.discrimination * (ability - item.difficulty)))))
     return item.discrimination**2 * chance * (1 - chance)
+
+
+def most_telling(scale: DifficultyScale, abilities: Sequence[float]) -> list[str]:
+    """Tasks from the one whose next trial says most of these abilities together: the transition zone first.
+
+    Args:
+        scale: of systems other than those to be measured; their expected abilities are given.
+        abilities: on that scale.
+
+    Raises:
+        ValueError: no ability, or one that is not finite.
+    """
+    if not abilities or not all(map(math.isfinite, abilities)):
+        raise ValueError(f"most_telling: abilities {list(abilities)}; give at least one, all finite")
+    gain = {
+        task: math.fsum(information(ability, item) for ability in abilities)
+        for task, item in scale.tasks.items()
+    }
+    return sorted(gain, key=lambda task: (-gain[task], task))
 
 
 def _table(responses: Mapping[str, Outcomes]) -> _Table:

@@ -25,7 +25,7 @@ class GateRule(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     at_least: float | None = None
     at_most: float | None = None
-    strata: list[str] = [OVERALL]
+    strata: tuple[str, ...] = (OVERALL,)
 
 
 class GateFinding(msgspec.Struct, frozen=True, kw_only=True):

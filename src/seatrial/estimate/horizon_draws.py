@@ -142,7 +142,7 @@ def draw_horizons(data: HorizonData, options: HorizonOptions, rng: np.random.Gen
     """Bootstrap distribution of the horizons: families, then tasks, then trials; all fits at once.
 
     A success weight is Binomial(trials drawn, task's rate) times the trial's weight, which is the same law as
-    drawing the trials one by one.
+    drawing the trials one by one. A trial keeps the weight it has in the whole sample.
     """
     weight, rate = trial_weights(data, options.weighting), data.successes / data.trials
     found = np.empty((options.draws, len(options.chances)))

@@ -1,10 +1,11 @@
 """Has a candidate become worse than its baseline? Success, safety, P95 and unit cost, paired by task.
 
 Each is candidate − baseline (or their ratio less 1), with an interval a gate can judge: not worse than a
-declared margin, worse, or not enough evidence.
+declared margin, worse, or not enough evidence. Where every sample gives one ratio there is no interval.
 """
 
 import math
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Counts, Floats, task_weights
 from seatrial.estimate.draws import defined_interval
 from seatrial.estimate.estimate import Estimate
-from seatrial.estimate.gate import GateRule
+from seatrial.estimate.gate import OVERALL, GateRule
 from seatrial.estimate.paired import paired_difference, refuse_other_tasks
 from seatrial.estimate.trials import (
     Outcomes,
@@ -57,8 +58,8 @@ class Margins(msgspec.Struct, frozen=True, kw_only=True):
     unit_cost: float
 
 
-def regression_rules(margins: Margins) -> list[GateRule]:
-    """The margins as rules on the estimates of ``regressions``.
+def regression_rules(margins: Margins, strata: Sequence[str] = (OVERALL,)) -> list[GateRule]:
+    """The margins as rules on the estimates of ``regressions``, in each stratum by itself.
 
     Raises:
         ValueError: a margin is negative or not finite.
@@ -66,37 +67,70 @@ def regression_rules(margins: Margins) -> list[GateRule]:
     for name in margins.__struct_fields__:
         if not 0 <= getattr(margins, name) < math.inf:
             raise ValueError(f"regression margin {name} is {getattr(margins, name)}; give one of at least 0")
+    where = tuple(strata)
     return [
-        GateRule(measure="success", at_least=-margins.success),
-        GateRule(measure="violations", at_most=margins.violations),
-        GateRule(measure="p95", at_most=margins.p95),
-        GateRule(measure="unit_cost", at_most=margins.unit_cost),
+        GateRule(measure="success", at_least=-margins.success, strata=where),
+        GateRule(measure="violations", at_most=margins.violations, strata=where),
+        GateRule(measure="p95", at_most=margins.p95, strata=where),
+        GateRule(measure="unit_cost", at_most=margins.unit_cost, strata=where),
     ]
 
 
 def regressions(
-    candidate: Side, baseline: Side, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS
+    candidate: Side,
+    baseline: Side,
+    rng: np.random.Generator,
+    strata: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    draws: int = DRAWS,
 ) -> dict[str, dict[str, Estimate]]:
-    """The four changes, ready for ``gate`` with ``regression_rules``.
+    """The four changes over all tasks ("all") and in each stratum, ready for ``gate``.
 
     Args:
         candidate, baseline: of the same tasks.
         rng: source of all randomness.
+        strata: task to its stratum.
         level: confidence level, in (0, 1).
         draws: bootstrap samples, at least 1.
 
     Raises:
-        ValueError: the two are of different tasks, or a value is out of range.
+        ValueError: the two are of different tasks, a task has no stratum, or a value is out of range.
     """
-    alpha = 1 - level
+    if strata is not None and (lost := sorted(set(candidate.success) - set(strata))):
+        raise ValueError(f"regressions: {lost[0]} has no stratum")
+    groups = {OVERALL: set(candidate.success) | set(baseline.success)}
+    for task, name in sorted((strata or {}).items()):
+        groups.setdefault(name, set()).add(task)
+    found: dict[str, dict[str, Estimate]] = {"success": {}, "violations": {}, "p95": {}, "unit_cost": {}}
+    for name, tasks in groups.items():
+        one, other = _only(candidate, tasks), _only(baseline, tasks)
+        for measure, change in _changes(one, other, rng, level, draws).items():
+            found[measure][name] = change
+    return found
+
+
+def _only(side: Side, tasks: Set[str]) -> Side:
+    """The trials of some tasks."""
+    return Side(
+        success={task: trials for task, trials in side.success.items() if task in tasks},
+        violations={task: trials for task, trials in side.violations.items() if task in tasks},
+        seconds={task: trials for task, trials in side.seconds.items() if task in tasks},
+        costs={task: trials for task, trials in side.costs.items() if task in tasks},
+    )
+
+
+def _changes(
+    candidate: Side, baseline: Side, rng: np.random.Generator, level: float, draws: int
+) -> dict[str, Estimate]:
     names = ("candidate", "baseline")
+    alpha = 1 - level
     success = paired_difference(candidate.success, baseline.success, rng, alpha=alpha, names=names)
     broken = paired_difference(candidate.violations, baseline.violations, rng, alpha=alpha, names=names)
     return {
-        "success": {"all": success.difference},
-        "violations": {"all": broken.difference},
-        "p95": {"all": quantile_change(candidate.seconds, baseline.seconds, 0.95, rng, level, draws)},
-        "unit_cost": {"all": unit_cost_change(candidate, baseline, rng, level, draws)},
+        "success": success.difference,
+        "violations": broken.difference,
+        "p95": quantile_change(candidate.seconds, baseline.seconds, 0.95, rng, level, draws),
+        "unit_cost": unit_cost_change(candidate, baseline, rng, level, draws),
     }
 
 

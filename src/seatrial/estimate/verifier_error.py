@@ -144,7 +144,8 @@ def corrected_rate(
 
     The interval joins three uncertainties: each rate is drawn from a beta distribution (Jeffreys' prior) on
     its effective counts, the correction is applied to every draw and clipped to [0, 1]. A draw whose
-    verifier tells nothing counts as 0 for the low end and 1 for the high end.
+    verifier tells nothing counts as 0 for the low end and 1 for the high end. Where the value is clipped the
+    interval reaches as far as Wilson's does there, since clipped draws alone would have next to no width.
 
     Args:
         outcomes: task to the verdicts of its valid trials.
@@ -187,6 +188,8 @@ def corrected_rate(
     value = min(1.0, max(0.0, raw))
     if value != raw:
         notes.append(f"The correction gives {raw:.3g}, outside [0, 1]; it is clipped.")
+        around = wilson(value * counts[0][1], counts[0][1], level)
+        ends = (min(ends[0], around[0]), max(ends[1], around[1]))
     return _corrected(apparent, value, (min(value, ends[0]), max(value, ends[1])), notes)
 
 

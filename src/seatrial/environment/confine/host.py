@@ -7,12 +7,14 @@ import pwd
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seatrial.environment.confine import syscalls
+from seatrial.environment.confine.bytecode import link_bytecode
 from seatrial.environment.confine.cgroups import remove_groups
 from seatrial.environment.confine.marked import Family
 from seatrial.environment.confine.namespaces import (
@@ -104,6 +106,7 @@ def prepare_host(slot: int = 0, unsafe: bool = False) -> Host:
     if unsafe:
         sweep_unsafe()
         stage = _make_stage(_UNSAFE_STAGE, 0o700)
+        link_bytecode(f"{stage}/pycache", os.path.realpath(sys.base_prefix))
         return Host("unsafe", "", "", False, own_interpreter(), stage, slot)
     try:
         return enter_host(slot)
@@ -133,6 +136,7 @@ def enter_host(slot: int) -> Host:
         ) from fault
     interpreter = find_interpreter()
     mount_interpreter(interpreter, stage)
+    link_bytecode(f"{stage}/pycache", interpreter.home)
     usable = bwrap_version(bwrap) >= _DISABLE_USERNS_SINCE
     return Host(mode, bwrap, setpriv, usable, interpreter, stage, slot)
 

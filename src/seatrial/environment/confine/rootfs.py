@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 
-from seatrial.environment.confine import syscalls
+from seatrial.environment.confine import bytecode, syscalls
 from seatrial.environment.confine.namespaces import is_real_root
 
 PYTHON_HOME = "/opt/python"
@@ -28,6 +28,11 @@ class Interpreter:
     program: str
     prefix: str | None
     library_path: str | None
+
+    @property
+    def home(self) -> str:
+        """Its prefix as seen from inside a sandbox."""
+        return "/usr" if self.prefix is None else PYTHON_HOME
 
 
 def find_interpreter() -> Interpreter:
@@ -119,8 +124,8 @@ def search_path(interpreter: Interpreter) -> str:
 def plain_environment(interpreter: Interpreter) -> dict[str, str]:
     """Environment variables of every process inside.
 
-    Bytecode is neither written nor read beside sources: the cache prefix lies on a read-only place, so
-    planted or stale ``__pycache__`` folders never run.
+    Bytecode is neither written nor read beside sources: the cache prefix lies on a read-only place that holds
+    the interpreter's own, so planted or stale ``__pycache__`` folders never run.
     """
     variables = {
         "PATH": search_path(interpreter),
@@ -129,7 +134,7 @@ def plain_environment(interpreter: Interpreter) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "SHELL": "/bin/bash",
         "TERM": "dumb",
-        "PYTHONPYCACHEPREFIX": "/run/pycache",
+        "PYTHONPYCACHEPREFIX": bytecode.PREFIX,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
     }

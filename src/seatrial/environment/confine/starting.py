@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 
-from seatrial.environment.confine import rootfs
+from seatrial.environment.confine import bytecode, rootfs
 from seatrial.environment.confine.box import Box
 from seatrial.environment.confine.host import Host
 from seatrial.environment.confine.unsafe_box import PlainProcess, start_plain
@@ -119,6 +119,7 @@ def _arguments(box: Box, host: Host, sealed: dict[str, int]) -> list[str]:
         arguments += ["--setenv", name, value]
     arguments += rootfs.curated_arguments(host.interpreter, host.stage)
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/home", "--dir", "/var"]
+    arguments += ["--ro-bind", f"{host.stage}/pycache", bytecode.PREFIX]
     for folder in box.folders:
         arguments += ["--dir", folder]
     for path, descriptor in sealed.items():

@@ -83,7 +83,7 @@ def start_plain(
     places = _Places(box, folder)
     variables = {**rootfs.plain_environment(host.interpreter), "TMPDIR": _TMP, **box.environment}
     mark = f"{os.path.basename(host.stage)}/{token}"
-    own = {"PYTHONPYCACHEPREFIX": f"{host.stage}/nothing", NAME: mark}
+    own = {"PYTHONPYCACHEPREFIX": f"{host.stage}/pycache", NAME: mark}
     try:
         process = PlainProcess(
             [places.real(word) for word in box.command],

@@ -8,7 +8,7 @@ from typing import Any
 
 from seatrial.errors import SpecError
 from seatrial.families.repair.rehearse import Rehearsal
-from seatrial.families.repair.toml_text import read_toml
+from seatrial.spec.toml_text import read_toml
 
 TELLING = re.compile(
     r"\b(benchmark|verifier|subgoal|seatrial|mutat\w+|step budget|hidden tests?)\b", re.IGNORECASE

@@ -1,9 +1,9 @@
 """``task.toml`` of an instance: the subgoals, what is forbidden, the declared difficulty."""
 
 from seatrial.families.repair.build import Instance
-from seatrial.families.repair.toml_text import table_text
 from seatrial.spec.graph import depth
 from seatrial.spec.task import SCHEMA
+from seatrial.spec.toml_text import table_text
 
 GENERATOR = "repair@2"
 VERSION = "1.0.0"

@@ -5,7 +5,7 @@ from typing import Any
 from seatrial.families.repair.attack import a_test
 from seatrial.families.repair.build import Instance, Repair
 from seatrial.families.repair.scripts import look_at_function, put, shell
-from seatrial.families.repair.toml_text import table_text
+from seatrial.spec.toml_text import table_text
 
 HEAD = (
     "# What simulated agents play. Each action leads to the same end from any state the others lead to.\n\n"

@@ -17,8 +17,8 @@ from seatrial.errors import EnvironmentFault, SpecError, VerifierFault
 from seatrial.families.repair.bench import Server, Stream, environment
 from seatrial.families.repair.judging import judge
 from seatrial.families.repair.package import module_of
-from seatrial.families.repair.toml_text import read_toml
 from seatrial.spec.patterns import compile_pattern
+from seatrial.spec.toml_text import read_toml
 
 PROBE = Path(__file__).with_name("local_probe.py")
 SECONDS = 120

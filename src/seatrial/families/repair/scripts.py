@@ -7,7 +7,7 @@ from seatrial.families.repair.build import Instance, Repair
 from seatrial.families.repair.edits import smallest_edit, with_body
 from seatrial.families.repair.faults import function_span, function_text, mutated_function
 from seatrial.families.repair.mutate import Mutation
-from seatrial.families.repair.toml_text import table_text
+from seatrial.spec.toml_text import table_text
 
 Step = dict[str, Any]
 

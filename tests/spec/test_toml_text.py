@@ -3,7 +3,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.families.repair.toml_text import table_text
+from seatrial.spec.toml_text import table_text
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t\"\\'"))
 VALUES = TEXT | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)

@@ -1,0 +1,260 @@
+"""``seatrial compare``: two systems on the same tasks, and whether they can be told apart."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from seatrial.cli.compare_sides import Sides, choose_sides
+from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of
+from seatrial.cli.estimate_giving import computed, delivered
+from seatrial.cli.estimate_options import Asked, Outcome
+from seatrial.cli.estimate_pareto import frontier
+from seatrial.cli.estimate_trials import (
+    SUCCESS,
+    Measure,
+    find_measure,
+    measures_with_values,
+    number_measure,
+    outcome_measure,
+    threshold,
+    valid_by_task,
+)
+from seatrial.cli.options import flat
+from seatrial.errors import UsageError
+from seatrial.report.comparisons import PROCESS, in_words
+from seatrial.report.tables import WHOLE, Cell, cells
+
+if TYPE_CHECKING:
+    from seatrial.estimate.paired import PairedDifference
+
+MONEY = "money"
+POINTS = "points"
+
+
+@dataclass(frozen=True)
+class Against:
+    """What is compared; each field is an option."""
+
+    a: Annotated[str | None, typer.Option(help="First system; may be left out where there are just two.")] = None
+    b: Annotated[str | None, typer.Option(help="Second system; differences are first less second.")] = None
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="success, or any yes-or-no or numeric column; the first one decides, further ones are "
+                     "exploratory. May be repeated."),
+    ] = None  # fmt: skip
+    at_least: Annotated[
+        float | None, typer.Option(help="A numeric first measure of at least this counts as success.")
+    ] = None
+    cost: Annotated[
+        str | None, typer.Option(help="Cost of the frontier; money where both have it, none otherwise.")
+    ] = None
+    axis: Annotated[
+        str | None, typer.Option(help="Also time to success on this axis, such as elapsed_seconds.")
+    ] = None
+    depth: Annotated[
+        str | None, typer.Option(help="Also: a uniform gain, or a break further out, against this difficulty?")
+    ] = None
+
+
+@flat
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="One run or table that holds both, or several that hold one each."),
+    ],
+    asked: Asked,
+    against: Against,
+) -> None:
+    """Compare two systems task by task: difference, interval, test, wins and losses, frontier, strata.
+
+    With one yes-or-no trial of each per task by McNemar's test and Newcombe's interval, else by t on task
+    differences, with random signs as a check. It says "can be told apart" or "cannot be told apart yet"; the
+    latter is not "alike". Runs of different versions or protocols, or with other seeds, are refused.
+    """
+    asked.check()
+    sides = choose_sides(runs, (against.a, against.b), asked)
+    answer = computed(sides.chosen.source, "difference", lambda: _answer(sides, asked, against))
+    delivered(answer, "comparison", sides.chosen, asked)
+
+
+def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
+    first, *further = against.measure or [SUCCESS]
+    measure, said = find_measure(sides.chosen, first)
+    if against.at_least is not None:
+        measure, said = outcome_measure(sides.chosen, first, against.at_least)
+    pair = (sides.a, sides.b)
+    names = (sides.a.system, sides.b.system)
+    found = _difference(pair, measure, asked)
+    lines = [_side(cell, measure, asked) for cell in pair]
+    lines.append(_line(names, measure, found, _role(sides, measure)))
+    exploratory, left_out = _exploratory(sides, measure, further, asked)
+    lines += exploratory
+    lines += _resources(sides, asked, against, measure)
+    return Answer(
+        title=f"{names[0]} against {names[1]} by {measure.name}",
+        lines=lines,
+        limits=[*said, *left_out],
+        settings={"a": names[0], "b": names[1], "measure": measure.name, "verdict": found.verdict,
+                  "words": in_words(found.verdict, *names)},
+    )  # fmt: skip
+
+
+def _role(sides: Sides, measure: Measure) -> str:
+    """Whether the comparison was declared before any result existed."""
+    names = {sides.a.system, sides.b.system}
+    declared = any(plan.measure == measure.name and names <= set(plan.systems) for plan in sides.plans)
+    return "declared before the results" if declared else "exploratory: not declared before the results"
+
+
+def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "PairedDifference":
+    # Loaded here, since numpy slows every start.
+    import numpy as np
+
+    from seatrial.estimate.paired import paired_difference
+    from seatrial.estimate.permutation import FLIPS
+
+    a, b = (valid_by_task(cell, measure.read) for cell in pair)
+    return paired_difference(
+        a, b, np.random.default_rng(asked.seed), alpha=1 - asked.level, flips=asked.draws or FLIPS,
+        names=(pair[0].system, pair[1].system),
+    )  # fmt: skip
+
+
+def _side(cell: Cell, measure: Measure, asked: Asked) -> Line:
+    """One system's own number."""
+    # Loaded with the estimates, which most commands do without.
+    from seatrial.estimate.means import mean_over_tasks
+    from seatrial.estimate.rates import rate_over_tasks
+
+    values: dict[str, list[Any]] = valid_by_task(cell, measure.read)
+    estimate = (
+        rate_over_tasks(values, asked.level)
+        if measure.yes_no
+        else mean_over_tasks(values, measure.counts, asked.level)
+    )
+    return Line(
+        system=cell.system,
+        quantity=measure.name,
+        counts=measure.counts,
+        estimate=estimate,
+        denominators=counts_of(cell, [measure.read(record) for record in cell.valid], measure.yes_no),
+    )
+
+
+def _line(
+    names: tuple[str, str], measure: Measure, found: "PairedDifference", role: str, where: str = "", p: Any = None
+) -> Line:
+    """One difference with its test; ``p`` is the adjusted one, where several were made together."""
+    from seatrial.estimate.paired import decide
+
+    adjusted = found.p if p is None else p
+    verdict = found.verdict if p is None or found.verdict == decide(found.difference.value, p, found.alpha) else None
+    words = in_words(verdict or "", *names)
+    shown_p = "none" if adjusted is None else f"{adjusted:.3g}"
+    quantity = f"difference in {measure.name}" + (f", {where}" if where else "")
+    told = [f"{words} ({quantity}; {role}; p = {shown_p}, {found.test})"]
+    if found.mcnemar is not None and not where:
+        table = found.mcnemar
+        told.append(
+            f"both {table.both}, only {names[0]} {table.only_a} (b), only {names[1]} {table.only_b} (c), "
+            f"neither {table.neither}; McNemar exact p = {table.p_exact:.3g}, mid-p = {table.p_mid:.3g}"
+        )
+    return Line(
+        system=f"{names[0]} − {names[1]}",
+        quantity=quantity,
+        counts=POINTS if measure.yes_no else measure.counts,
+        estimate=found.difference,
+        columns={"wins/losses/ties": f"{found.wins}/{found.losses}/{found.ties}", "p": shown_p},
+        facts={**msgspec.structs.asdict(found), "difference": None, "p_adjusted": adjusted, "words": words,
+               "verdict": verdict or "cannot be told apart yet", "role": role},
+        told=told if not where else [],
+    )  # fmt: skip
+
+
+def _exploratory(
+    sides: Sides, measure: Measure, further: list[str], asked: Asked
+) -> tuple[list[Line], list[str]]:
+    """Further measures, and the first one within each stratum, adjusted together (Benjamini–Hochberg)."""
+    from seatrial.estimate.multiplicity import benjamini_hochberg
+
+    names = (sides.a.system, sides.b.system)
+    made: list[tuple[Measure, str, PairedDifference]] = []
+    for name in further:
+        other, _ = find_measure(sides.chosen, name)
+        solved = _solved(sides) if name in PROCESS else None
+        pair = (sides.a, sides.b) if solved is None else solved
+        made.append((other, "where both succeeded" if solved else WHOLE, _difference(pair, other, asked)))
+    pairs, single = _strata(sides)
+    for stratum, pair in pairs:
+        made.append((measure, stratum, _difference(pair, measure, asked)))
+    adjusted = iter(benjamini_hochberg([found.p for _, _, found in made if found.p is not None]))
+    lines = [
+        _line(names, one, found, f"exploratory, adjusted among {len(made)}", where,
+              None if found.p is None else next(adjusted))
+        for one, where, found in made
+    ]  # fmt: skip
+    said = [f"{single} strata of one task are not compared by themselves."] if single else []
+    if made:
+        said.append(f"p values of the {len(made)} exploratory differences are adjusted together (Benjamini–Hochberg).")
+    return lines, said
+
+
+def _solved(sides: Sides) -> tuple[Cell, Cell]:
+    """The successful trials of tasks that both solved at least once: process is compared at one quality."""
+    measure, _ = find_measure(sides.chosen, SUCCESS)
+    found = [[r for r in cell.records if measure.read(r) is True] for cell in (sides.a, sides.b)]
+    both = {r.task for r in found[0]} & {r.task for r in found[1]}
+    kept = [[r for r in records if r.task in both] for records in found]
+    if not both:
+        raise UsageError("no task was solved by both, so how they worked cannot be compared at one quality.")
+    a, b = (
+        msgspec.structs.replace(cell, records=records, every=records)
+        for cell, records in zip((sides.a, sides.b), kept, strict=True)
+    )
+    return a, b
+
+
+def _strata(sides: Sides) -> tuple[list[tuple[str, tuple[Cell, Cell]]], int]:
+    """Strata with two tasks or more, and how many have but one."""
+    sorted_: list[dict[str, Cell]] = [
+        {cell.stratum: cell for cell in cells(side.records, side.records) if cell.stratum != WHOLE}
+        for side in (sides.a, sides.b)
+    ]
+    pairs, single = [], 0
+    for stratum, cell in sorted_[0].items():
+        if stratum not in sorted_[1]:
+            continue
+        if len({record.task for record in cell.records}) < 2:
+            single += 1
+            continue
+        a, b = (
+            msgspec.structs.replace(by[stratum], system=side.system)
+            for by, side in zip(sorted_, (sides.a, sides.b), strict=True)
+        )
+        pairs.append((stratum, (a, b)))
+    return pairs, single
+
+
+def _resources(sides: Sides, asked: Asked, against: Against, measure: Measure) -> list[Line]:
+    """Frontier, time to success and depth, where asked for or known."""
+    # The axes are files of their own, since each brings an estimator with it.
+    from seatrial.cli.compare_axes import against_axis, against_depth
+
+    lines: list[Line] = []
+    cost = against.cost or (MONEY if _both_have(sides, MONEY) else None)
+    if cost is not None and measure.yes_no:
+        number_measure(sides.chosen, cost, "cost")
+        outcome = Outcome(measure=(against.measure or [SUCCESS])[0], at_least=against.at_least)
+        lines += frontier(sides.chosen, msgspec_free(asked), outcome, cost, None).lines
+    if against.axis is not None:
+        lines += against_axis(sides, asked, measure, against.axis)
+    if against.depth is not None:
+        lines.append(against_depth(sides, asked, measure, against.depth))
+    return lines
+
+
+def _both_have(sides: Sides, name: str) -> bool:
+    return all(name in measures_with_values(cell.records) for cell in (sides.a, sides.b))
