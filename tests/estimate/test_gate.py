@@ -27,10 +27,10 @@ def test_the_worked_example_is_insufficient_and_says_how_many_more():
     found = judge(AT_LEAST, estimate(0.83, 0.76, 0.88))
     assert found.verdict == "insufficient evidence"
     finding = found.findings[0]
-    # The low end is .07 below and must come within .03: (7/3)² times the tasks.
-    assert finding.more_tasks == math.ceil(100 * (0.07 / 0.03) ** 2 - 100) == 445
-    assert finding.more_trials == 3 * 445
-    assert "445 more tasks would settle it" in finding.reason
+    # By Wilson's score, n = z²·e(1 − e)/(p − e)² for an end e: 4.78 times as many for .80 as for .76.
+    assert finding.more_tasks == math.ceil(100 * (0.8 * 0.2 / 0.03**2) / (0.76 * 0.24 / 0.07**2) - 100) == 378
+    assert finding.more_trials == 3 * 378
+    assert "378 more tasks would settle it" in finding.reason
 
 
 def test_pass_and_fail_need_the_whole_interval():
@@ -41,15 +41,32 @@ def test_pass_and_fail_need_the_whole_interval():
     assert judge(at_most, estimate(0.02, 0.0, 0.1)).verdict == "pass"
     assert judge(at_most, estimate(0.3, 0.11, 0.5)).verdict == "fail"
     below = judge(AT_LEAST, estimate(0.78, 0.7, 0.85)).findings[0]
-    assert below.more_tasks == pytest.approx(100 * (0.07 / 0.02) ** 2 - 100, abs=1), "until all lies below"
+    wanted = 100 * (0.8 * 0.2 / 0.02**2) / (0.85 * 0.15 / 0.07**2) - 100
+    assert below.more_tasks == pytest.approx(wanted, abs=1), "until all lies below"
+    change = judge(GateRule(measure="success", at_least=-0.05), estimate(-0.01, -0.09, 0.07)).findings[0]
+    assert change.more_tasks == pytest.approx(100 * (0.08 / 0.04) ** 2 - 100, abs=1), (
+        "a difference is no rate"
+    )
 
 
 def test_so_many_more_do_settle_it():
     outcomes = single([i % 10 < 9 for i in range(40)], bool)
     finding = judge(AT_LEAST, rate_over_tasks(outcomes)).findings[0]
     assert finding.verdict == "insufficient evidence"
-    more = single([i % 10 < 9 for i in range(40 + finding.more_tasks)], bool)
-    assert judge(AT_LEAST, rate_over_tasks(more)).verdict == "pass"
+    total = 10 * math.ceil((40 + finding.more_tasks) / 10)
+    assert (
+        judge(AT_LEAST, rate_over_tasks(single([i % 10 < 9 for i in range(total)], bool))).verdict == "pass"
+    )
+    less = single([i % 10 < 9 for i in range(total - 20)], bool)
+    assert judge(AT_LEAST, rate_over_tasks(less)).verdict == "insufficient evidence"
+
+
+def test_no_violation_yet_needs_far_fewer_than_the_square_law_says():
+    rule = GateRule(measure="violations", at_most=0.01)
+    finding = judge(rule, rate_over_tasks(single([False] * 100, bool))).findings[0]
+    assert finding.more_tasks == pytest.approx(281, abs=1), "z²·99 trials in all: 380.3"
+    clean = single([False] * (100 + finding.more_tasks), bool)
+    assert judge(rule, rate_over_tasks(clean)).verdict == "pass"
 
 
 def test_where_no_number_can_be_told_it_says_so():

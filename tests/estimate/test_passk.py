@@ -1,5 +1,6 @@
 """pass@k, pass^k and select@k (F2, F31): known answers, enumeration, and what must be refused or said."""
 
+import csv
 import itertools
 import math
 from statistics import fmean
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from seatrial.estimate.passk import Attempts, coin_at_k, pass_at_k, pass_hat_k, pass_k, select_at_k
 from seatrial.estimate.rates import rate_over_tasks
-from tests.estimate.gold import gold
+from tests.estimate.gold import FILE, gold
+
+TAUBENCH = FILE.parents[1] / "taubench" / "tau_airline_gpt4o_4trials.csv"
 
 
 def over(outcomes, k, kind="pass@k", **more):
@@ -38,6 +41,19 @@ def test_the_mean_is_over_tasks_not_a_function_of_the_mean_rate():
     assert found.attempts == 16
     assert found.estimate.low < case.expected < found.estimate.high
     assert found.bootstrap.low < case.expected < found.bootstrap.high
+
+
+def test_the_airline_trials_give_the_published_pass_hat_k():
+    """Four trials of 50 tasks, as published with τ-bench."""
+    outcomes: dict[str, list[bool]] = {}
+    with TAUBENCH.open() as file:
+        for row in csv.DictReader(file):
+            outcomes.setdefault(row["task_id"], []).append(float(row["reward"]) == 1)
+    answers = [0.42, 0.2733, 0.22, 0.2]
+    found = [over(outcomes, k, "pass^k").estimate for k in (1, 2, 3, 4)]
+    assert [one.value for one in found] == pytest.approx(answers, abs=5e-5)
+    assert (found[0].n_tasks, found[0].n_trials) == (50, 200)
+    assert over(outcomes, 4).estimate.value == pytest.approx(36 / 50), "tasks solved at least once"
 
 
 def test_select_gives_the_known_answer_with_ties():

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from seatrial.estimate.sequential import Interim, watch
+from seatrial.estimate.student import t_as_z, z_as_t
 
 
 def interim(information, z, error=0.1, n_tasks=50):
+    """One look at a difference whose t has the tail of ``z``."""
     return Interim(
         information=information,
-        difference=z * (error or 1),
+        difference=z_as_t(z, n_tasks - 1) * (error or 1),
         error=error,
         n_tasks=n_tasks,
         n_trials=2 * n_tasks,
@@ -30,7 +32,7 @@ def test_the_repeated_interval_leaves_zero_out_only_where_it_stops():
     for z in (2.0, 2.9, 3.0, 4.0):
         found = watch([interim(0.5, z)])
         assert (found.difference.low > 0) == (found.state == "stop")
-        assert found.difference.value == pytest.approx(0.1 * z)
+        assert found.z == pytest.approx([z]) and found.difference.value > 0.1 * z
     one = watch([interim(0.5, 2.0)], sides=1).difference
     assert one.high is None and one.low is not None
 
@@ -56,14 +58,35 @@ def test_looking_five_times_errs_no_more_often_than_stated():
         for share in times:
             seen = differences[: int(100 * share)]
             error = float(seen.std(ddof=1)) / len(seen) ** 0.5
-            looks.append(interim(share, float(seen.mean()) / error, error, len(seen)))
+            looks.append(
+                Interim(
+                    information=share,
+                    difference=float(seen.mean()),
+                    error=error,
+                    n_tasks=len(seen),
+                    n_trials=len(seen),
+                )
+            )
         # One call judges all looks; each look's own verdict is in it.
         stopped += watch(looks).state == "stop"
-    # 5 %, a little more since z of 20 tasks is a t; looking naively would give 14 %.
-    assert 0.02 < stopped / repeats < 0.09
+    # Looking five times at a stated 5 % without boundaries errs in 14 %.
+    assert 0.025 < stopped / repeats < 0.08
 
 
 def test_bad_looks_are_refused():
-    for looks in ([], [interim(0.5, 1.0), interim(0.4, 1.0)], [interim(0.5, 1.0, error=-1.0)]):
+    for looks in (
+        [],
+        [interim(0.5, 1.0, n_tasks=2), interim(1.0, 1.0, error=0.0)],
+        [interim(0.5, 1.0), interim(0.4, 1.0)],
+        [interim(0.5, 1.0, error=-1.0)],
+    ):
         with pytest.raises(ValueError, match=r"boundaries|watch"):
             watch(looks)
+
+
+def test_t_and_z_of_one_tail():
+    # The two-sided 5 % points of t with 10 degrees of freedom and of the normal distribution.
+    assert t_as_z(2.228139, 10) == pytest.approx(1.959964, abs=1e-5)
+    assert t_as_z(-2.228139, 10) == pytest.approx(-1.959964, abs=1e-5)
+    for z in (-9.0, -3.0, 0.0, 4.5, 9.0):
+        assert t_as_z(z_as_t(z, 19), 19) == pytest.approx(z)

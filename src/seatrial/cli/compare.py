@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from seatrial.cli.compare_axes import against_axis, against_depth
 from seatrial.cli.compare_sides import Sides, choose_sides
-from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of
+from seatrial.cli.estimate_answer import POINTS, Answer, Line, counts_of
 from seatrial.cli.estimate_giving import computed, delivered
 from seatrial.cli.estimate_options import Asked, Outcome
 from seatrial.cli.estimate_pareto import frontier
@@ -17,9 +18,7 @@ from seatrial.cli.estimate_trials import (
     Measure,
     find_measure,
     measures_with_values,
-    number_measure,
     outcome_measure,
-    threshold,
     valid_by_task,
 )
 from seatrial.cli.options import flat
@@ -31,14 +30,15 @@ if TYPE_CHECKING:
     from seatrial.estimate.paired import PairedDifference
 
 MONEY = "money"
-POINTS = "points"
 
 
 @dataclass(frozen=True)
 class Against:
     """What is compared; each field is an option."""
 
-    a: Annotated[str | None, typer.Option(help="First system; may be left out where there are just two.")] = None
+    a: Annotated[str | None, typer.Option(help="First system; may be left out where there are just two.")] = (
+        None
+    )
     b: Annotated[str | None, typer.Option(help="Second system; differences are first less second.")] = None
     measure: Annotated[
         list[str] | None,
@@ -55,7 +55,8 @@ class Against:
         str | None, typer.Option(help="Also time to success on this axis, such as elapsed_seconds.")
     ] = None
     depth: Annotated[
-        str | None, typer.Option(help="Also: a uniform gain, or a break further out, against this difficulty?")
+        str | None,
+        typer.Option(help="Also: a uniform gain, or a break further out, against this difficulty?"),
     ] = None
 
 
@@ -63,7 +64,9 @@ class Against:
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN…", help="One run or table that holds both, or several that hold one each."),
+        typer.Argument(
+            metavar="RUN…", help="One run or table that holds both, or several that hold one each."
+        ),
     ],
     asked: Asked,
     against: Against,
@@ -88,7 +91,7 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
     pair = (sides.a, sides.b)
     names = (sides.a.system, sides.b.system)
     found = _difference(pair, measure, asked)
-    lines = [_side(cell, measure, asked) for cell in pair]
+    lines = _each(sides, asked, against, measure)
     lines.append(_line(names, measure, found, _role(sides, measure)))
     exploratory, left_out = _exploratory(sides, measure, further, asked)
     lines += exploratory
@@ -123,6 +126,19 @@ def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "Pai
     )  # fmt: skip
 
 
+def _each(sides: Sides, asked: Asked, against: Against, measure: Measure) -> list[Line]:
+    """Each system's own number, on the frontier with its cost where there is one."""
+    cost = against.cost or (MONEY if _both_have(sides, MONEY) else None)
+    if cost is None or not measure.yes_no:
+        return [_side(cell, measure, asked) for cell in (sides.a, sides.b)]
+    outcome = Outcome(measure=(against.measure or [SUCCESS])[0], at_least=against.at_least)
+    return frontier(sides.chosen, asked, outcome, cost, None).lines
+
+
+def _both_have(sides: Sides, name: str) -> bool:
+    return all(name in measures_with_values(cell.records) for cell in (sides.a, sides.b))
+
+
 def _side(cell: Cell, measure: Measure, asked: Asked) -> Line:
     """One system's own number."""
     # Loaded with the estimates, which most commands do without.
@@ -145,39 +161,53 @@ def _side(cell: Cell, measure: Measure, asked: Asked) -> Line:
 
 
 def _line(
-    names: tuple[str, str], measure: Measure, found: "PairedDifference", role: str, where: str = "", p: Any = None
+    names: tuple[str, str],
+    measure: Measure,
+    found: "PairedDifference",
+    role: str,
+    where: str = WHOLE,
+    adjusted: float | None = None,
 ) -> Line:
-    """One difference with its test; ``p`` is the adjusted one, where several were made together."""
-    from seatrial.estimate.paired import decide
+    """One difference with its test; ``adjusted`` is its p among several, which then decides."""
+    # Loaded with the estimates, which most commands do without.
+    from seatrial.estimate.paired import UNDECIDED
 
-    adjusted = found.p if p is None else p
-    verdict = found.verdict if p is None or found.verdict == decide(found.difference.value, p, found.alpha) else None
-    words = in_words(verdict or "", *names)
-    shown_p = "none" if adjusted is None else f"{adjusted:.3g}"
-    quantity = f"difference in {measure.name}" + (f", {where}" if where else "")
+    p = found.p if adjusted is None else adjusted
+    verdict = found.verdict if p is not None and p < found.alpha else UNDECIDED
+    words = in_words(verdict, *names)
+    shown_p = "none" if p is None else f"{p:.3g}"
+    quantity = f"difference in {measure.name}" + ("" if where == WHOLE else f", {where}")
     told = [f"{words} ({quantity}; {role}; p = {shown_p}, {found.test})"]
-    if found.mcnemar is not None and not where:
+    if found.mcnemar is not None:
         table = found.mcnemar
         told.append(
             f"both {table.both}, only {names[0]} {table.only_a} (b), only {names[1]} {table.only_b} (c), "
             f"neither {table.neither}; McNemar exact p = {table.p_exact:.3g}, mid-p = {table.p_mid:.3g}"
         )
+    facts = {name: value for name, value in msgspec.structs.asdict(found).items() if name != "difference"}
     return Line(
         system=f"{names[0]} − {names[1]}",
         quantity=quantity,
         counts=POINTS if measure.yes_no else measure.counts,
         estimate=found.difference,
         columns={"wins/losses/ties": f"{found.wins}/{found.losses}/{found.ties}", "p": shown_p},
-        facts={**msgspec.structs.asdict(found), "difference": None, "p_adjusted": adjusted, "words": words,
-               "verdict": verdict or "cannot be told apart yet", "role": role},
-        told=told if not where else [],
-    )  # fmt: skip
+        facts={
+            **facts,
+            "p_adjusted": adjusted,
+            "verdict": verdict,
+            "words": words,
+            "role": role,
+            "stratum": where,
+        },
+        told=told if where == WHOLE else [],
+    )
 
 
 def _exploratory(
     sides: Sides, measure: Measure, further: list[str], asked: Asked
 ) -> tuple[list[Line], list[str]]:
     """Further measures, and the first one within each stratum, adjusted together (Benjamini–Hochberg)."""
+    # Loaded with the estimates, which most commands do without.
     from seatrial.estimate.multiplicity import benjamini_hochberg
 
     names = (sides.a.system, sides.b.system)
@@ -198,7 +228,9 @@ def _exploratory(
     ]  # fmt: skip
     said = [f"{single} strata of one task are not compared by themselves."] if single else []
     if made:
-        said.append(f"p values of the {len(made)} exploratory differences are adjusted together (Benjamini–Hochberg).")
+        said.append(
+            f"p values of the {len(made)} exploratory differences are adjusted together (Benjamini–Hochberg)."
+        )
     return lines, said
 
 
@@ -239,22 +271,10 @@ def _strata(sides: Sides) -> tuple[list[tuple[str, tuple[Cell, Cell]]], int]:
 
 
 def _resources(sides: Sides, asked: Asked, against: Against, measure: Measure) -> list[Line]:
-    """Frontier, time to success and depth, where asked for or known."""
-    # The axes are files of their own, since each brings an estimator with it.
-    from seatrial.cli.compare_axes import against_axis, against_depth
-
+    """Time to success and depth, where asked for."""
     lines: list[Line] = []
-    cost = against.cost or (MONEY if _both_have(sides, MONEY) else None)
-    if cost is not None and measure.yes_no:
-        number_measure(sides.chosen, cost, "cost")
-        outcome = Outcome(measure=(against.measure or [SUCCESS])[0], at_least=against.at_least)
-        lines += frontier(sides.chosen, msgspec_free(asked), outcome, cost, None).lines
     if against.axis is not None:
         lines += against_axis(sides, asked, measure, against.axis)
     if against.depth is not None:
         lines.append(against_depth(sides, asked, measure, against.depth))
     return lines
-
-
-def _both_have(sides: Sides, name: str) -> bool:
-    return all(name in measures_with_values(cell.records) for cell in (sides.a, sides.b))

@@ -62,7 +62,9 @@ def choose_sides(sources: Sequence[Path], names: tuple[str | None, str | None], 
     a, b = _pick(_named(sources, every), names, where)
     a, b, said = _on_same_tasks(where, a, b, asked.common_tasks)
     manifests = [found for source in sources if (found := _manifest(source)) is not None]
-    mixed = [line for one in every for line in _of_source(one.loaded)] + _unlike(a, b, manifests, len(sources))
+    mixed = [line for one in every for line in _of_source(one.loaded)] + _unlike(
+        a, b, manifests, len(sources)
+    )
     if mixed and not asked.allow_mixed:
         raise SpecError(
             where, "", f"the two are not comparable: {' '.join(mixed).rstrip('.')}",

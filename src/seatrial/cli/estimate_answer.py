@@ -13,6 +13,7 @@ from seatrial.report.tables import Cell
 from seatrial.report.unit_costs import finite
 
 SHARE = "share"
+POINTS = "points"
 UNBOUNDED = "unbounded"
 
 
@@ -46,7 +47,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         system: whose, with the arm where there are several; two names for a comparison.
         quantity: what it is, in words.
-        counts: unit of the value; "share" is printed in per cent.
+        counts: unit of the value; "share" is printed in per cent, "points" is a difference of shares.
         estimate: the number itself.
         beside: the same quantity by other intervals.
         denominators: of its trials.

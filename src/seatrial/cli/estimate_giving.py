@@ -17,7 +17,7 @@ from seatrial.errors import UsageError
 
 
 def estimated(source: Path, kind: str, asked: Asked, compute: Callable[[Chosen], Answer]) -> None:
-    """Read the trials, compute, draw and print.
+    """Read the trials, compute, and deliver.
 
     Raises:
         UsageError: an option or the trials do not fit the estimate, with the estimator's reason.
@@ -25,6 +25,11 @@ def estimated(source: Path, kind: str, asked: Asked, compute: Callable[[Chosen],
     asked.check()
     chosen = choose_trials(source, asked)
     answer = computed(str(source), kind, lambda: compute(chosen))
+    delivered(answer, kind, chosen, asked)
+
+
+def delivered(answer: Answer, kind: str, chosen: Chosen, asked: Asked) -> None:
+    """Draw and print an answer, with the limits of its trials before its own."""
     limits = list(dict.fromkeys([*chosen.limits, *answer.limits]))
     answer = msgspec.structs.replace(answer, limits=limits)
     if asked.plot is not None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from seatrial.cli.estimate_answer import SHARE, UNBOUNDED, Answer, Counted, Line
+from seatrial.cli.estimate_answer import POINTS, SHARE, UNBOUNDED, Answer, Counted, Line
 from seatrial.cli.show_steps import visible
 from seatrial.estimate.estimate import Estimate
 from seatrial.report.unit_costs import finite
@@ -89,9 +89,10 @@ def _denominators(lines: Sequence[Line]) -> list[str]:
     several = len({system for system, _ in found}) < len(found)
     rows = [["trials behind them", *(["quantity"] if several else []), *COUNTS.values()]]
     for (system, counted), quantities in found.items():
+        more = f" and {len(quantities) - 1} more" if len(quantities) > 1 else ""
         counts = [getattr(counted, name) for name in COUNTS]
         words = ["" if count is None else str(count) for count in counts]
-        rows.append([system, *([", ".join(quantities)] if several else []), *words])
+        rows.append([system, *([quantities[0] + more] if several else []), *words])
     return aligned(rows)
 
 
@@ -108,13 +109,15 @@ def interval_words(estimate: Estimate, counts: str) -> str:
 
 
 def number_words(value: float | None, counts: str = "") -> str:
-    """Four significant digits, per cent for shares; null is unknown."""
+    """Four significant digits, per cent for shares, points for their differences; null is unknown."""
     if value is None:
         return "unknown"
     if math.isinf(value):
         return UNBOUNDED
     if counts == SHARE:
         return f"{100 * value:.1f} %"
+    if counts == POINTS:
+        return f"{100 * value:+.1f} points"
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 

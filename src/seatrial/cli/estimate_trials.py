@@ -132,7 +132,7 @@ def _refuse_pooling(source: Path, cells: Sequence[Cell], allowed: bool) -> None:
     for cell in cells:
         if not allowed and (found := differences(cell.records)):
             raise SpecError(
-                str(source), f"system {cell.system}", f"its rows must not be pooled: {' '.join(found)}",
+                str(source), f"system {cell.system}", f"its rows must not be pooled: {' '.join(found).rstrip('.')}",
                 "Give them to separate estimates, or say --allow-mixed",
             )  # fmt: skip
 
@@ -145,7 +145,7 @@ def refuse_mixed(chosen: Chosen, allowed: bool) -> None:
     """
     if chosen.mixed and not allowed and len(chosen.cells) > 1:
         raise SpecError(
-            chosen.source, "", f"systems are not comparable: {' '.join(chosen.mixed)}",
+            chosen.source, "", f"systems are not comparable: {' '.join(chosen.mixed).rstrip('.')}",
             "Choose one system with --system, or say --allow-mixed to have it labelled",
         )  # fmt: skip
 

@@ -5,9 +5,11 @@ import sys
 import typer
 
 from seatrial import __version__
-from seatrial.cli import estimate, suite
+from seatrial.cli import estimate, plan, suite
 from seatrial.cli.calibrate import calibrate
+from seatrial.cli.compare import compare
 from seatrial.cli.doctor import doctor
+from seatrial.cli.gate import gate
 from seatrial.cli.gc import gc
 from seatrial.cli.import_ import import_
 from seatrial.cli.measure import measure
@@ -29,7 +31,7 @@ app = typer.Typer(
     help="Sea trials for long-horizon AI agents: run, disturb, record, recompute.",
     epilog="Start with `seatrial doctor`, then `make demo` or `seatrial suite new`.",
 )
-for verb in (doctor, run, verify, measure, report, show, calibrate, shell, gc):
+for verb in (doctor, run, verify, measure, report, show, compare, gate, calibrate, shell, gc):
     app.command()(verb)
 app.command("import")(import_)
 app.add_typer(suite.app, name="suite", help="Make tasks and check them.")
@@ -38,6 +40,7 @@ app.add_typer(
     name="estimate",
     help="What may be concluded from records; every kind takes --json and --plot.",
 )
+app.add_typer(plan.app, name="plan", help="How much to run, and how often to look; both take --json.")
 
 
 def _version(wanted: bool) -> None:

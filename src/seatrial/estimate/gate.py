@@ -124,18 +124,24 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
 
 
 def _more_tasks(estimate: Estimate, limit: float) -> int | None:
-    """Tasks to add until the end that straddles the limit reaches it: widths shrink as 1/√tasks.
+    """Tasks to add until the end that straddles the limit reaches it, if the value stays.
 
     With one task the trials of that task are what is counted.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or value == limit:
         return None
-    reach = value - low if value > limit else high - value
-    if not math.isfinite(reach) or not math.isfinite(value):
+    end = low if value > limit else high
+    if not math.isfinite(end) or not math.isfinite(value):
         return None
     units = estimate.n_tasks if estimate.n_tasks > 1 else estimate.n_trials
-    return max(1, math.ceil(units * (reach / abs(value - limit)) ** 2 - units))
+    growth = (_spread(end) / _spread(limit) if 0 <= low <= value <= high <= 1 and 0 < end < 1 else 1.0) ** -1
+    return max(1, math.ceil(units * growth * ((end - value) / (limit - value)) ** 2 - units))
+
+
+def _spread(rate: float) -> float:
+    """Score intervals of rates reach an end where (end − rate)² = z²·end·(1 − end)/n; others as z²/n alone."""
+    return rate * (1 - rate)
 
 
 def _trials_per_task(estimate: Estimate) -> float:

@@ -1,13 +1,13 @@
 """Mixed logistic model: effects of systems on success, tasks a random intercept. Small, and labelled a model.
 
 logit P(success) = intercept of the system + u, u ~ N(0, τ²) of the task. The likelihood integrates u out at
-each task by adaptive Gauss–Hermite quadrature (Liu and Pierce 1994); with one node that is Laplace's method.
-It takes systems to differ by the same odds on every task. Where they do not, it is too sure of itself:
-``paired_difference`` does not assume it and decides.
+each task by the trapezoid rule, exact to rounding for such bells (Laplace's method and PQL err where tasks
+have few trials or τ is wide). It takes systems to differ by the same odds on every task. Where they do not, it
+is too sure of itself: ``paired_difference`` does not assume it and decides.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -18,8 +18,7 @@ from seatrial.estimate.bootstrap import Floats
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.trials import Outcomes, all_known, count_trials, measured
 
-NODES = 11
-STEPS = 40
+FARTHEST = 8.0  # standard deviations of u the integral covers
 TINY = 1e-4  # least τ tried; an optimum there means 0
 NORMALISER = math.log(2 * math.pi) / 2
 LATENT = math.pi**2 / 3  # variance of the standard logistic distribution
@@ -127,7 +126,7 @@ def _effect(value: float, error: float, level: float, size: tuple[int, int]) -> 
         low=value - half,
         high=value + half,
         level=level,
-        method=f"mixed logistic, adaptive Gauss–Hermite of {NODES} nodes, Wald",
+        method="mixed logistic, integrated over tasks, Wald",
         unit="tasks",
         n_tasks=size[0],
         n_trials=size[1],
@@ -155,64 +154,46 @@ def _fit(counts: _Counts) -> tuple[Floats, Floats, float]:
     start[0] = math.log(pooled / (1 - pooled))
     limits = [(-30.0, 30.0)] * (size - 1) + [(math.log(TINY), 4.0)]
 
-    def loss(at: Floats) -> float:
-        return -_log_likelihood(at, counts)
+    def loss(at: Floats) -> tuple[float, Floats]:
+        value, slope = _log_likelihood(at, counts)
+        return -value, -slope
 
-    found = minimize(loss, start, method="L-BFGS-B", bounds=limits, options={"ftol": 1e-13, "gtol": 1e-7})
+    options = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 1000}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     # At the edge τ = 0 the curvature is that of the effects alone.
     free = size if found.x[-1] > math.log(TINY) * 0.99 else size - 1
-    curvature = _curvature(loss, found.x, free)
+    h = 1e-4
+    moves = h * np.eye(size)[:free]
+    columns = [(loss(found.x + move)[1] - loss(found.x - move)[1])[:free] / (2 * h) for move in moves]
     errors = np.full(size, np.nan)
-    errors[:free] = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    errors[:free] = np.sqrt(np.diag(np.linalg.inv(np.array(columns))))
     return found.x, errors, -float(found.fun)
 
 
-def _log_likelihood(at: Floats, counts: _Counts) -> float:
-    """Sum over tasks of the log of the integral over u, up to the binomial coefficients."""
+def _log_likelihood(at: Floats, counts: _Counts) -> tuple[float, Floats]:
+    """Sum over tasks of the log of the integral over u, up to the binomial coefficients; and its slope."""
     base = at[0] + np.concatenate([[0.0], at[1:-1]])
     deviation = math.exp(at[-1])
-    mode, width = _modes(base, deviation, counts)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    v = mode[:, None] + width[:, None] * nodes  # standardised u, shape (tasks, nodes)
-    odds = base[None, None, :] + deviation * v[:, :, None]
-    inside = (counts.won[:, None, :] * odds - counts.tried[:, None, :] * np.logaddexp(0, odds)).sum(axis=2)
-    logs = inside - v * v / 2 + nodes * nodes / 2 + np.log(weights) + np.log(width)[:, None]
-    top = logs.max(axis=1)
-    return float((top + np.log(np.exp(logs - top[:, None]).sum(axis=1))).sum()) - len(mode) * NORMALISER
-
-
-def _modes(base: Floats, deviation: float, counts: _Counts) -> tuple[Floats, Floats]:
-    """Each task's most likely standardised u, and the width of the likelihood around it (Newton)."""
-    v = np.zeros(len(counts.won))
-    curve = np.ones(len(v))
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(base + deviation * v[:, None], -700, 700)))
-        up = deviation * (counts.won - counts.tried * chance).sum(axis=1) - v
-        curve = deviation**2 * (counts.tried * chance * (1 - chance)).sum(axis=1) + 1
-        step = np.clip(up / curve, -2, 2)
-        v = v + step
-        if np.abs(step).max() < 1e-10:
-            break
-    return v, 1 / np.sqrt(curve)
-
-
-def _curvature(loss: Callable[[Floats], float], at: Floats, free: int) -> Floats:
-    """Second differences of the loss in its first ``free`` parameters."""
-    h = 1e-3
-    found = np.zeros((free, free))
-    for i in range(free):
-        for j in range(i, free):
-            corners = []
-            for one, other in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-                moved = at.copy()
-                moved[i] += one * h
-                moved[j] += other * h
-                corners.append(loss(moved))
-            found[i, j] = found[j, i] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
-    return found
+    # No bell is narrower than this allows, and the logistic's poles lie farther off than the step.
+    narrowest = 1 / math.sqrt(1 + deviation**2 * counts.tried.sum(axis=1).max() / 4)
+    step = min(0.1, narrowest / 2)
+    v = np.arange(-math.ceil(FARTHEST / step), math.ceil(FARTHEST / step) + 1) * step  # standardised u
+    odds = base[:, None] + deviation * v  # (systems, points)
+    logs = counts.won @ odds - counts.tried @ np.logaddexp(0, odds) - v * v / 2
+    top = logs.max(axis=1, keepdims=True)
+    density = np.exp(logs - top)
+    area = density.sum(axis=1, keepdims=True)
+    value = float((top + np.log(area * step)).sum()) - len(logs) * NORMALISER
+    posterior = density / area  # (tasks, points)
+    chance = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+    by_system = counts.won.sum(axis=0) - (counts.tried.T @ posterior * chance).sum(axis=1)
+    along = ((posterior @ v) @ counts.won).sum() - (counts.tried.T @ posterior * chance * v).sum()
+    return value, np.concatenate([[by_system.sum()], by_system[1:], [deviation * along]])
 
 
 def _population(intercept: float, deviation: float) -> float:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
-    odds = np.clip(intercept + deviation * nodes, -700, 700)
-    return float((weights / (1 + np.exp(-odds))).sum() / weights.sum())
+    """Mean chance over the tasks' distribution, by the same rule."""
+    v = np.linspace(-FARTHEST, FARTHEST, 1601)
+    density = np.exp(-v * v / 2)
+    odds = np.clip(intercept + deviation * v, -700, 700)
+    return float((density / (1 + np.exp(-odds))).sum() / density.sum())

@@ -1,0 +1,95 @@
+"""Two systems along an axis: time to success, and what kind of difference they show against difficulty."""
+
+from seatrial.cli.compare_sides import Sides
+from seatrial.cli.estimate_answer import POINTS, Line
+from seatrial.cli.estimate_options import Asked
+from seatrial.cli.estimate_survival import between, longest, watch
+from seatrial.cli.estimate_trials import Measure, number_measure, task_values, valid_by_task
+from seatrial.errors import UsageError
+
+
+def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> list[Line]:
+    """Success at equal budgets, the difference of restricted means, and the log-rank test.
+
+    Raises:
+        UsageError: the axis is unknown for one of the two.
+    """
+    # Loaded here, since numpy slows every start.
+    import numpy as np
+
+    from seatrial.estimate.endings import DRAWS
+    from seatrial.estimate.logrank import log_rank
+    from seatrial.estimate.rmst import restricted_mean_difference
+
+    spent = number_measure(sides.chosen, axis, "axis")
+    a, b = watch(sides.a, measure, spent), watch(sides.b, measure, spent)
+    for cell, one in ((sides.a, a), (sides.b, b)):
+        if not one.worst:
+            raise UsageError(
+                f"{sides.chosen.source}: no trial of {cell.system} has {axis}. Choose another --axis."
+            )
+    until = min(longest(a), longest(b))
+    unknown = a.unknown + b.unknown
+    ways = [(a.worst, b.best), (a.best, b.worst)] if unknown else [(a.worst, b.worst)]
+    # The estimator gives the second less the first.
+    means = [
+        restricted_mean_difference(
+            right, left, until, np.random.default_rng(asked.seed), asked.level, asked.draws or DRAWS
+        ).estimate
+        for left, right in ways
+    ]
+    tests = [log_rank(left, right) for left, right in ways]
+    told = [
+        f"log-rank of success along {axis}: "
+        + "; or ".join(
+            f"p = {_p(test.p_tasks)} over tasks ({_p(test.p_trials)} if trials were independent)"
+            for test in tests
+        )
+    ]
+    unplaced = a.unplaced + b.unplaced
+    if unplaced:
+        told.append(f"{unplaced} valid trials have no {axis} and are in none of these.")
+    return [
+        Line(
+            system=f"{sides.a.system} − {sides.b.system}",
+            quantity=f"difference in mean {axis} until any end, up to {until:.4g}",
+            counts=spent.counts,
+            estimate=between((means[0], means[-1]), unknown),
+            facts={"log_rank": tests, "until": until, "unplaced": unplaced},
+            told=told,
+        )
+    ]
+
+
+def _p(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3g}"
+
+
+def against_depth(sides: Sides, asked: Asked, measure: Measure, axis: str) -> Line:
+    """Whether the second system differs from the first alike at every depth, or breaks further out.
+
+    Raises:
+        UsageError: a task has no value of the axis.
+    """
+    # Loaded here, since numpy slows every start.
+    import numpy as np
+
+    from seatrial.estimate.breaks import DRAWS, compare_breaks
+
+    declared = number_measure(sides.chosen, axis, "axis")
+    depths = {**task_values(sides.a, axis, declared.read), **task_values(sides.b, axis, declared.read)}
+    lost = sorted({record.task for record in sides.a.records} - set(depths))
+    if lost:
+        raise UsageError(f"{sides.chosen.source}: {lost[0]} has no {axis}. Choose another --depth.")
+    left, right = (valid_by_task(cell, measure.read) for cell in (sides.a, sides.b))
+    found = compare_breaks(
+        right, left, depths, np.random.default_rng(asked.seed), asked.level, asked.draws or DRAWS
+    )
+    return Line(
+        system=f"{sides.a.system} − {sides.b.system}",
+        quantity=f"difference in {measure.name} against {axis}",
+        counts=POINTS,
+        estimate=found.difference,
+        facts={name: getattr(found, name) for name in found.__struct_fields__ if name != "difference"},
+        told=[f"against {axis}: {found.finding}"],
+    )
