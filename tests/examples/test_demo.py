@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SMALLER = "import runpy; demo = runpy.run_path('examples/demo.py'); demo['INSTANCES'][:] = [('toolz', 1)]; demo['main']()"
+SMALLER = (
+    "import runpy; demo = runpy.run_path('examples/demo.py'); "
+    "demo['INSTANCES'][:] = [('toolz', 1)]; demo['main']()"
+)
 
 
 def test_the_demo(tmp_path: Path) -> None:

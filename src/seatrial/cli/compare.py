@@ -42,8 +42,8 @@ class Against:
     b: Annotated[str | None, typer.Option(help="Second system; differences are first less second.")] = None
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="success, or any yes-or-no or numeric column; the first one decides, further ones are "
-                     "exploratory. May be repeated."),
+        typer.Option(help="success, or any yes-or-no or numeric column; the first one decides, further "
+                     "ones are exploratory. May be repeated."),
     ] = None  # fmt: skip
     at_least: Annotated[
         float | None, typer.Option(help="A numeric first measure of at least this counts as success.")

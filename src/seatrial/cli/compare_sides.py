@@ -162,9 +162,10 @@ def _protocols(manifests: Sequence[Manifest]) -> list[str]:
     for other in others:
         keys = sorted({*first.experiment, *other.experiment} - {*_NO_PROTOCOL, "primary", "name"})
         found += [
-            f"Protocols differ in {key}: {shown(first.experiment.get(key))} and {shown(other.experiment.get(key))}."
+            f"Protocols differ in {key}: {shown(one)} and {shown(another)}."
             for key in keys
-            if first.experiment.get(key) != other.experiment.get(key)
+            for one, another in [(first.experiment.get(key), other.experiment.get(key))]
+            if one != another
         ]
         digests = {task.id: task.digest for task in first.tasks}
         changed = [t.id for t in other.tasks if t.id in digests and digests[t.id] != t.digest]

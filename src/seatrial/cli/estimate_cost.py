@@ -69,8 +69,8 @@ def _per_success(cell: Cell, measure: Measure, paid: Measure, asked: Asked, name
     from seatrial.estimate.cost import cost_per_success
 
     found = cost_per_success(
-        by_task(cell.records, paid.read), valid_by_task(cell, measure.read), np.random.default_rng(asked.seed),
-        asked.level, asked.draws or DRAWS,
+        by_task(cell.records, paid.read), valid_by_task(cell, measure.read),
+        np.random.default_rng(asked.seed), asked.level, asked.draws or DRAWS,
     )  # fmt: skip
     told = []
     if found.fieller is not None:

@@ -1,6 +1,7 @@
 """``seatrial estimate depth``: success against any declared difficulty of tasks."""
 
-from typing import Annotated, Any
+import math
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,9 @@ from seatrial.cli.estimate_trials import (
 from seatrial.cli.options import flat
 from seatrial.records.trial import TrialRecord
 from seatrial.report.tables import Cell
+
+if TYPE_CHECKING:
+    from seatrial.estimate.depth import FailureBucket
 
 
 @flat
@@ -110,12 +114,7 @@ def _lines(
         denominators=counted,
         facts={"draws": curve.draws, "draws_unreached": curve.draws_unreached,
                "draws_at_start": curve.draws_at_start, "failures": buckets},
-        told=[
-            f"{axis} from {part.low:g} to below {part.high:g}: {part.n_failures} failures of {part.n_trials} trials, "
-            f"{part.n_unknown} unknown; "
-            + (", ".join(f"{count} {cause}" for cause, count in sorted(part.failures.items())) or "no failure")
-            for part in buckets
-        ],
+        told=[_failures(axis, part) for part in buckets],
     )  # fmt: skip
     rows = [
         {"series": name, "x": point.depth, "y": point.at_least.value, "low": point.at_least.low,
@@ -123,6 +122,15 @@ def _lines(
         for point in curve.points
     ]  # fmt: skip
     return [*lines, half], rows
+
+
+def _failures(axis: str, part: "FailureBucket") -> str:
+    """How trials failed in one bucket, in words."""
+    causes = ", ".join(f"{count} {cause}" for cause, count in sorted(part.failures.items()))
+    ends = [f"from {part.low:g}" if math.isfinite(part.low) else "", f"below {part.high:g}"]
+    where = " ".join(word for word in (ends if math.isfinite(part.high) else ends[:1]) if word)
+    counts = f"{part.n_failures} failures of {part.n_trials} trials, {part.n_unknown} unknown"
+    return f"{axis} {where or 'of any size'}: {counts}" + (f"; {causes}" if causes else "")
 
 
 def _exactly(value: float | None) -> str:

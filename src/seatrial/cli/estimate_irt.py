@@ -61,7 +61,8 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, two_parameters: bool
                 counts="logits",
                 estimate=Estimate(
                     value=ability, low=ability - z * error, high=ability + z * error, level=asked.level,
-                    method=f"{scale.model} by MAP, Laplace", unit="trials, independent given ability and task",
+                    method=f"{scale.model} by MAP, Laplace",
+                    unit="trials, independent given ability and task",
                     n_tasks=len(responses[name]), n_trials=sum(map(len, responses[name].values())),
                 ),
                 denominators=counts_of(cell, [measure.read(r) for r in cell.valid], True),

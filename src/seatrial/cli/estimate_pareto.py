@@ -151,8 +151,8 @@ def utility(
     outcome: Outcome,
     worth: Annotated[
         list[str],
-        typer.Option(metavar="RESOURCE=N[,N…]", help="Successes that one unit of a resource is worth, such as "
-                     "money=0.1; several numbers are all tried. May be repeated."),
+        typer.Option(metavar="RESOURCE=N[,N…]", help="Successes that one unit of a resource is worth, such "
+                     "as money=0.1; several numbers are all tried. May be repeated."),
     ],
 ) -> None:  # fmt: skip
     """Success less what was used, at declared worths; and how the ranking hangs on them.

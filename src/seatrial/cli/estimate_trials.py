@@ -131,8 +131,9 @@ def _refuse_pooling(source: Path, cells: Sequence[Cell], allowed: bool) -> None:
     """One system's own rows of two versions would be pooled into one number."""
     for cell in cells:
         if not allowed and (found := differences(cell.records)):
+            why = " ".join(found).rstrip(".")
             raise SpecError(
-                str(source), f"system {cell.system}", f"its rows must not be pooled: {' '.join(found).rstrip('.')}",
+                str(source), f"system {cell.system}", f"its rows must not be pooled: {why}",
                 "Give them to separate estimates, or say --allow-mixed",
             )  # fmt: skip
 

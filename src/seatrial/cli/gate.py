@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FINDING_STATUS = 1
 INVALID = "infrastructure"
+CHANGE = "change in "
 Estimates = dict[str, dict[str, Estimate]]
 
 
@@ -85,7 +86,10 @@ def _judged(asked: Rules, runs: list[Path], allow_mixed: bool) -> tuple["GateRes
     if asked.regression is not None:
         wanted, changes, said, system = _regression(asked, asked.regression, runs, options)
         limits += said
-        findings += judge(wanted, changes).findings
+        findings += judge(
+            [msgspec.structs.replace(rule, measure=CHANGE + rule.measure) for rule in wanted],
+            {CHANGE + measure: by_stratum for measure, by_stratum in changes.items()},
+        ).findings
     verdicts = [finding.verdict for finding in findings]
     whole = next((word for word in ("fail", "insufficient evidence") if word in verdicts), "pass")
     return GateResult(verdict=_verdict(whole), findings=findings), list(dict.fromkeys(limits)), system

@@ -94,11 +94,11 @@ def power(wanted: Wanted, known: Known, json: Annotated[bool, JSON_OPTION] = Fal
 
 def _for_difference(wanted: Wanted, known: Known) -> dict[str, Any]:
     # Loaded here, since most commands need no statistics.
-    from seatrial.estimate.power import Spread, detectable_difference, paired_tasks
+    from seatrial.estimate.power import TrialSpread, detectable_difference, paired_tasks
 
     assert wanted.difference is not None, "asked for"
     between, within, tasks, told = _spread(known)
-    spread = Spread(
+    spread = TrialSpread(
         between=between, within_a=within[0], within_b=within[1], trials_a=known.trials, trials_b=known.trials
     )
     needed = paired_tasks(wanted.difference, spread, wanted.alpha, wanted.power)
@@ -113,8 +113,9 @@ def _for_difference(wanted: Wanted, known: Known) -> dict[str, Any]:
         smallest = detectable_difference(tasks, spread, wanted.alpha, wanted.power)
         words.append(f"The {tasks} tasks of the pilot would find a difference of {smallest:.3g} or more.")
     return {
-        "tasks": needed, "trials_per_task": known.trials, "difference": wanted.difference, "alpha": wanted.alpha,
-        "power": wanted.power, "spread": spread, "pilot_tasks": tasks, "pilot_detects": smallest, "words": words,
+        "tasks": needed, "trials_per_task": known.trials, "difference": wanted.difference,
+        "alpha": wanted.alpha, "power": wanted.power, "spread": spread, "pilot_tasks": tasks,
+        "pilot_detects": smallest, "words": words,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``seatrial plan sequential``: boundaries for looking at a comparison while it runs, and the watch itself."""
+"""``seatrial plan sequential``: when one may look at a comparison while it runs."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -34,8 +34,8 @@ class Design:
 
     information: Annotated[
         list[float] | None,
-        typer.Option(help="Share of the planned tasks at each look, rising to 1; may be repeated. Without a run "
-                     "its boundaries are printed."),
+        typer.Option(help="Share of the planned tasks at each look, rising to 1; may be repeated. Without a "
+                     "run its boundaries are printed."),
     ] = None  # fmt: skip
     alpha: Annotated[float, typer.Option(help="Error of all looks together.", show_default=True)] = 0.05
     shape: Annotated[
@@ -54,8 +54,8 @@ class Looking:
     planned_tasks: Annotated[int | None, typer.Option(help="Tasks planned in all, for --run.", min=2)] = None
     earlier: Annotated[
         list[str] | None,
-        typer.Option(help="What each earlier look printed as its look, in order; one left out would hide error "
-                     "already spent. May be repeated."),
+        typer.Option(help="What each earlier look printed as its look, in order; one left out would hide "
+                     "error already spent. May be repeated."),
     ] = None  # fmt: skip
     a: Annotated[str | None, typer.Option(help="First system; may be left out where there are two.")] = None
     b: Annotated[str | None, typer.Option(help="Second system.")] = None
@@ -123,8 +123,8 @@ def _watch_text(names: tuple[str, str], found: "Watch", code: str) -> list[str]:
     bound = found.boundaries[-1]
     difference = found.difference
     return [
-        f"{found.state}: look {found.look} at information {bound.information:.3g}, z {found.z[-1]:.3g} against "
-        f"the boundary {bound.z:.3g}",
+        f"{found.state}: look {found.look} at information {bound.information:.3g}, "
+        f"z {found.z[-1]:.3g} against the boundary {bound.z:.3g}",
         f"{names[0]} − {names[1]}: {number_words(difference.value, POINTS)} "
         f"{interval_words(difference, POINTS)} at {100 * difference.level:g} % over all looks",
         f"method: {difference.method}; sampling unit: {difference.unit}; {difference.n_tasks} tasks, "

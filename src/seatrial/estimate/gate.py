@@ -135,12 +135,13 @@ def _more_tasks(estimate: Estimate, limit: float) -> int | None:
     if not math.isfinite(end) or not math.isfinite(value):
         return None
     units = estimate.n_tasks if estimate.n_tasks > 1 else estimate.n_trials
-    growth = (_spread(end) / _spread(limit) if 0 <= low <= value <= high <= 1 and 0 < end < 1 else 1.0) ** -1
+    is_rate = 0 <= low <= value <= high <= 1 and 0 < end < 1
+    growth = _spread(limit) / _spread(end) if is_rate else 1.0
     return max(1, math.ceil(units * growth * ((end - value) / (limit - value)) ** 2 - units))
 
 
 def _spread(rate: float) -> float:
-    """Score intervals of rates reach an end where (end − rate)² = z²·end·(1 − end)/n; others as z²/n alone."""
+    """Score intervals end where (end − rate)² = z²·end·(1 − end)/n; widths of other quantities go as 1/√n."""
     return rate * (1 - rate)
 
 

@@ -2,8 +2,8 @@
 
 logit P(success) = intercept of the system + u, u ~ N(0, τ²) of the task. The likelihood integrates u out at
 each task by the trapezoid rule, exact to rounding for such bells (Laplace's method and PQL err where tasks
-have few trials or τ is wide). It takes systems to differ by the same odds on every task. Where they do not, it
-is too sure of itself: ``paired_difference`` does not assume it and decides.
+have few trials or τ is wide). It takes systems to differ by the same odds on every task. Where they do not,
+it is too sure of itself: ``paired_difference`` does not assume it and decides.
 """
 
 import math

@@ -90,7 +90,8 @@ def freeze(loaded: LoadedExperiment) -> Frozen:
     return Frozen(
         experiment_id=experiment_id(loaded),
         name=loaded.spec.name,
-        experiment=_as_read_back(loaded.raw),
+        # With every default written out: a later release may choose others.
+        experiment=_as_read_back(msgspec.to_builtins(loaded.spec)),
         tasks=[freeze_task(task) for task in loaded.tasks],
         systems={system.name: _freeze_system(loaded, system) for system in loaded.spec.system},
         plan=plan(loaded),
