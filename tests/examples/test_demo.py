@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.truth_runs import all_differences
+from seatrial.evidence.read import read_run
+
 ROOT = Path(__file__).parents[2]
 SMALLER = (
     "import runpy; demo = runpy.run_path('examples/demo.py'); "
@@ -29,4 +32,7 @@ def test_the_demo(tmp_path: Path) -> None:
     groups = {row["stratum"] for row in report["main_table"]}
     assert {"group: short and deep", "group: long and shallow"} <= groups
     assert all("told apart" in comparison["words"] for comparison in report["comparisons"])
+    # On a real package, too, what is measured is what each agent's seed leads to.
+    pilot = tmp_path / "examples" / "pilot.toml"
+    assert all_differences(pilot, read_run(tmp_path / "build" / "pilot")) == []
     assert "<script" not in (tmp_path / "build/pilot/report/index.html").read_text()
