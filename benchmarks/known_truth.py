@@ -4,6 +4,7 @@
 and on the tasks named, through `seatrial run` and asks three things. Trial by trial: does every measure equal
 the replay of that agent's decisions? Over seeds: does the mean lie within sampling error of the closed form?
 Over depths: does a fixed skill p succeed p^depth of the time, and does breadth leave the depth as it is?
+Exit code 1 when a trial differs from its replay, or more means lie outside than chance explains.
 """
 
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from scipy.stats import binom
 
 from benchmarks.closed_forms import implied
 from benchmarks.truth_runs import (
@@ -37,6 +39,8 @@ STEPS = 4
 DEPTHS = range(1, 7)
 BREADTHS = (1, 2, 3)
 SKILL = 0.8
+# How seldom a study whose means are all right may have more of them outside than are let pass.
+BY_CHANCE = 0.001
 WHOLE_RUN = ("strict_success", "safe_success", "premature_finish", "actions")
 # What the closed forms say of any plan whose steps have all actions, whatever needs what.
 ANY_GRAPH = ("strict_success", "safe_success", "premature_finish", "hard_violations")
@@ -88,9 +92,30 @@ class Study:
     compared: int
     wrong: Sequence[str]
 
+    @property
+    def outside(self) -> list[Cell]:
+        """Means whose interval misses what is implied."""
+        return [cell for cell in self.cells if not cell.inside]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a trial differs from its replay, or more means are outside than chance explains."""
+        most = int(binom.ppf(1 - BY_CHANCE, len(self.cells), 1 - LEVEL)) if self.cells else 0
+        return bool(self.wrong) or len(self.outside) > most
+
+    def proven(self) -> list[str]:
+        """The summary of a study that must not fail.
+
+        Raises:
+            RuntimeError: it failed; the summary says where.
+        """
+        if self.failed:
+            raise RuntimeError("\n".join(self.summary()))
+        return list(self.summary())
+
     def summary(self) -> Iterator[str]:
         """One line of numbers, then everything that is not as it should be."""
-        outside = [cell for cell in self.cells if not cell.inside]
+        outside = self.outside
         yield (
             f"{self.what}: {self.compared} trials, {len(self.wrong)} differences from the replay; "
             f"{len(self.cells)} means, {len(outside)} outside their {LEVEL:.0%} interval "
@@ -162,15 +187,16 @@ def by_shape(trials: int, workers: int) -> Study:
     return Study("depth x breadth", cells, len(evidence.counted), wrong)
 
 
-def main(trials: int, workers: int, tasks: Sequence[Path]) -> None:
-    """Run all studies; print every mean, then the summaries."""
+def main(trials: int, workers: int, tasks: Sequence[Path]) -> int:
+    """Run all studies; print every mean, then the summaries. Returns the exit code: 1 when a study failed."""
     studies = [by_knob(trials, workers), by_shape(trials, workers)]
     studies += [on_task(task, trials, workers) for task in tasks]
     for study in studies:
         print(*study.cells, *study.summary(), sep="\n", flush=True)
+    return int(any(study.failed for study in studies))
 
 
 if __name__ == "__main__":
     asked = list(map(int, sys.argv[1:3]))
     trials, workers = [*asked, *(TRIALS, WORKERS)[len(asked) :]]
-    main(trials, workers, [Path(task) for task in sys.argv[3:]])
+    sys.exit(main(trials, workers, [Path(task) for task in sys.argv[3:]]))

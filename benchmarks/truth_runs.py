@@ -14,7 +14,7 @@ import msgspec
 from scipy.special import ndtri, stdtrit
 
 from benchmarks.chain_task import FAMILY, write_chain
-from seatrial.agents.known_truth import Truth, known_truth
+from benchmarks.replay import Truth, known_truth
 from seatrial.estimate.rates import wilson
 from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_run
 from seatrial.spec.credit import credited

@@ -11,10 +11,11 @@ from seatrial.journal.events import ActionFinished, ActionRequested, Event, Mode
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import IndexLine, RunFolder
 from seatrial.records.trial import TrialRecord
-from seatrial.schedule.open_run import open_run
 from seatrial.schedule.runner import run_plan
+from seatrial.schedule.spending import Spent
 from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
+from tests.runs import open_run
 
 E = TypeVar("E", bound=Event)
 KEY = "sk-very/secret+4711=="
@@ -31,6 +32,7 @@ class Chat:
 
     run: RunFolder
     given_up: dict[str, str]
+    spent: Spent
 
     @property
     def lines(self) -> list[IndexLine]:
@@ -131,4 +133,4 @@ def run_chat(
     path = write_experiment(folder, endpoint, budget, more, attempts, **{**quick, **options})
     run = open_run(load_experiment(path), folder / "run", unsafe)
     tally = run_plan(run, run.manifest(), Silent())
-    return Chat(run, tally.given_up)
+    return Chat(run, tally.given_up, tally.spent)

@@ -1,20 +1,26 @@
 """Chat agents in whole trials against a scripted endpoint: tool calls, records, budgets, faults."""
 
 import contextlib
+import os
+import signal
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from seatrial.errors import SpecError
 from seatrial.evidence.read import read_run
 from seatrial.journal.events import ActionFinished, AgentStarted, BudgetExhausted, HarnessFaulted
 from seatrial.report.protocol import protocol
+from seatrial.schedule.spending import spent_before
 from seatrial.spec.chat import Price
 from tests.agents.chats import INSTRUCTION, KEY, PRICE, run_chat
 from tests.agents.model_server import (
     Handler,
+    Play,
     fails,
     model_server,
+    never_begins,
     never_ends,
     page,
     raw_tool,
@@ -74,6 +80,7 @@ def test_tokens_money_and_time_are_in_the_journal_and_add_up(tmp_path: Path) -> 
     record, calls = chat.record, chat.calls
     assert (record.input_tokens, record.output_tokens, record.cached_tokens) == (200, 20, 80)
     assert (record.model_calls, record.model_retries, record.model_failures) == (3, 1, 1)
+    assert record.currency == "EUR"
     assert record.money == pytest.approx(2 * (60 * 2.0 + 40 * 0.5 + 10 * 8.0) / 1e6)
     assert [call.number for call in calls] == [1, 2, 3]
     assert [call.step for call in calls] == [1, 2, 2]
@@ -84,11 +91,12 @@ def test_tokens_money_and_time_are_in_the_journal_and_add_up(tmp_path: Path) -> 
     assert calls[2].wait_us >= 100_000
     # The parts are the clock, action by action and in the whole.
     steps = [event.cost for event in chat.events(ActionFinished)]
-    assert [cost.queue_us for cost in steps] == [0, calls[2].wait_us]
+    assert steps[0].queue_us == 0
+    assert (steps[1].queue_us or 0) >= calls[1].latency_us + calls[2].wait_us
     assert record.queue_us == sum(cost.queue_us or 0 for cost in steps)
     assert record.model_us is not None and record.queue_us is not None and record.tool_us is not None
     assert record.elapsed_us == record.model_us + record.queue_us + record.tool_us
-    assert record.model_us >= sum(call.latency_us for call in calls)
+    assert record.model_us >= calls[0].latency_us + calls[2].latency_us
     assert all(0 <= body["seed"] < 2**31 for body in server.bodies)
     # Anyone can reckon the money anew from the frozen price list.
     price = msgspec.convert(chat.run.manifest().systems["chatty"]["options"]["price"], Price)
@@ -217,9 +225,30 @@ def test_a_token_budget_without_usage_is_nobodys_guess(tmp_path: Path) -> None:
     with model_server(says(tool("shell", command="ls"), usage=None)) as server:
         chat = run_chat(tmp_path, server.endpoint, {"tokens": 1000})
     assert (chat.end.stop_reason, chat.lines[0].infrastructure) == ("environment_fault", True)
-    assert "does not say what a call used" in chat.lines[0].note
-    assert "tokens" in chat.lines[0].note
+    note = chat.lines[0].note
+    assert "does not say what a call used (class ok), and the task bounds tokens" in note
+    assert note.endswith("Make the endpoint report usage, or take tokens out of the task's budget.")
     assert chat.tools == []
+
+
+@pytest.mark.parametrize(
+    ("play", "budget", "remedy"),
+    [
+        (never_begins, "tokens", "Raise the option timeout"),
+        (page(), "tokens", "Make the endpoint answer with whole chat completions"),
+        (says(usage={"prompt_tokens": 9, "completion_tokens": 1}), "money", "Leave cached out of the price"),
+    ],
+)
+def test_under_a_budget_a_call_of_unknown_use_is_not_sent_again_and_says_what_to_do(
+    tmp_path: Path, play: Play, budget: str, remedy: str
+) -> None:
+    with model_server(play, WRITE, FINISH) as server:
+        chat = run_chat(tmp_path, server.endpoint, {budget: 1000}, price=PRICE, timeout=1.0)
+    assert (chat.end.stop_reason, len(chat.calls)) == ("environment_fault", 1)
+    assert chat.lines[0].note.endswith(f"{remedy}, or take {budget} out of the task's budget.")
+    facts = protocol(read_run(chat.run.folder)).facts
+    assert "not sent again" in facts["Failed model calls under a budget of tokens or money"]
+    assert facts["Money"] == "in EUR"
 
 
 def test_without_usage_and_budget_tokens_are_unknown(tmp_path: Path) -> None:
@@ -267,13 +296,58 @@ def test_without_a_sandbox_it_works_too_and_is_marked(tmp_path: Path) -> None:
     assert (record.model_calls, record.input_tokens) == (2, 200)
 
 
-def test_the_time_budget_cuts_a_call_off(tmp_path: Path) -> None:
-    with model_server(never_ends) as server:
-        chat = run_chat(tmp_path, server.endpoint, {"seconds": 1.0})
-    assert chat.end.stop_reason == "budget_seconds"
-    assert chat.classes == ["cut_off"]
+def test_an_answer_beyond_the_time_budget_ends_the_trial_and_is_not_acted_on(tmp_path: Path) -> None:
+    with model_server(wait_a_moment(WRITE, 5.2)) as server:
+        chat = run_chat(tmp_path, server.endpoint, {"seconds": 5.0})
+    assert (chat.classes, chat.tools) == (["ok"], [])
+    (over,) = chat.events(BudgetExhausted)
+    assert over.resource == "seconds" and over.used >= 5.2
     record = chat.record
-    assert (record.terminal_class, record.input_tokens, record.model_failures) == ("failure", None, 1)
+    assert (record.stop_reason, record.terminal_class) == ("budget_seconds", "failure")
+    assert (record.censored, record.input_tokens, record.queue_us) == (True, 100, 0)
+
+
+def test_what_the_endpoint_takes_never_uses_up_the_time_budget(tmp_path: Path) -> None:
+    with model_server(never_ends, fails(429, Retry_After="0.2"), WRITE, never_ends) as server:
+        chat = run_chat(
+            tmp_path, server.endpoint, {"seconds": 5.0}, timeout=5.2, retries={"endless": 1}
+        )  # fmt: skip
+    assert chat.classes == ["endless", "rate_limited", "ok", "endless", "endless"]
+    record = chat.record
+    assert (record.actions, record.stop_reason) == (1, "environment_fault")
+    assert record.terminal_class == "infrastructure"
+    assert record.model_us is not None and record.queue_us is not None and record.tool_us is not None
+    failed = [call for call in chat.calls if call.call_class != "ok"]
+    waited = sum(call.wait_us for call in chat.calls)
+    assert record.queue_us >= sum(call.latency_us for call in failed) + waited >= 15_000_000
+    assert record.elapsed_us == record.model_us + record.queue_us + record.tool_us
+
+
+def test_a_call_that_a_kill_interrupts_is_of_unknown_cost(tmp_path: Path) -> None:
+    def kill_the_trial(handler: Handler) -> None:
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                ours = f"\nPPid:\t{os.getpid()}\n" in (path / "status").read_text()
+                if ours and b"seatrial.trial.worker" in (path / "cmdline").read_bytes():
+                    os.kill(int(path.name), signal.SIGKILL)
+
+    with model_server(WRITE, kill_the_trial) as server:
+        chat = run_chat(tmp_path, server.endpoint, price=PRICE)
+    assert [line.stop_reason for line in chat.lines] == ["killed"]
+    assert chat.classes == ["ok"]
+    record = chat.record
+    assert (record.model_calls, record.output_tokens, record.money) == (None, None, None)
+    assert (record.elapsed_us, record.model_us, record.actions) == (None, None, 1)
+    assert (chat.spent.calls, chat.spent.without_tokens, chat.spent.without_money) == (2, 1, 1)
+    assert chat.spent == spent_before(chat.run, [chat.lines[0].trial])
+
+
+def test_a_key_is_refused_where_agents_could_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_KEY", KEY)
+    with model_server(FINISH) as server, pytest.raises(SpecError, match="MODEL_KEY") as refused:
+        run_chat(tmp_path, server.endpoint, unsafe=True, api_key_env="MODEL_KEY")
+    assert refused.value.place == "system[0].options.api_key_env"
+    assert server.requests == [] and not (tmp_path / "run").exists()
 
 
 def test_the_agent_has_only_its_two_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """A real task calibrated by real trials: what is right, what is wrong, what wavers, what survives."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +91,39 @@ def test_a_verifier_that_wavers_is_named(task: Path) -> None:
     status, said = calibrate(str(task), "--rounds", "4")
     assert status == 1
     assert "FLAKY  names-once" in said
+
+
+@pytest.mark.parametrize("when", ["products", "mutants"])
+def test_trials_that_cannot_be_completed_are_no_judgement(task: Path, tmp_path: Path, when: str) -> None:
+    before, keep = (task / "calibration.json").read_bytes(), tmp_path / "kept"
+    calibrating = subprocess.Popen(
+        [*COMMAND, "calibrate", str(task), "--mutate", "--keep", str(keep)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while calibrating.poll() is None:
+        if (keep / when / "run" / "manifest.json").exists():
+            kill_workers(calibrating.pid)
+    said, problem = calibrating.communicate()
+    assert (calibrating.returncode, said) == (2, "")
+    assert "trials could not be completed, and nothing was recorded" in problem
+    assert "the trial's process ended with status -9" in problem
+    assert (task / "calibration.json").read_bytes() == before
+
+
+def kill_workers(parent: int) -> None:
+    """Kill every trial's process that a process has started."""
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        try:
+            handle = os.pidfd_open(int(child))
+        except ProcessLookupError:
+            continue
+        try:
+            if b"seatrial.trial.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        finally:
+            os.close(handle)
 
 
 def test_without_a_reference_there_is_nothing_to_calibrate(task: Path) -> None:

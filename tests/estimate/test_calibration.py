@@ -95,6 +95,28 @@ def test_unstated_confidence_is_counted_and_nothing_at_all_is_said():
     assert empty.ece.value is None and "No trial states a confidence." in empty.ece.notes
 
 
+def test_what_chance_alone_would_show_stands_beside():
+    rng = np.random.default_rng(5)
+    stated = np.round(rng.uniform(0.1, 0.9, 60), 3)
+    exact = of(stated.tolist(), (rng.random(60) < stated).tolist())
+    assert exact.ece.low == 0 and "Chance alone explains the value." in exact.ece.notes
+    assert exact.ece_by_chance == pytest.approx(0.12, abs=0.04), "far above 0, though nothing is wrong"
+    brash = of([0.9] * 60, [i % 2 == 0 for i in range(60)])
+    assert brash.ece.low > 0.2 and brash.ece.value == pytest.approx(0.4)
+    assert brash.ece_by_chance == pytest.approx(0.8 * math.sqrt(0.9 * 0.1 / 60), abs=0.005), "E|N(0, s)|"
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.15])
+def test_the_interval_of_the_ece_holds_what_is_true(shift):
+    rng, held, repeats = np.random.default_rng(6), 0, 100
+    for _ in range(repeats):
+        stated = np.round(rng.uniform(0.2, 0.8, 80), 3)
+        found = of(stated.tolist(), (rng.random(80) < stated - shift).tolist(), draws=200).ece
+        held += found.low <= shift <= found.high
+        assert found.low <= found.value <= found.high
+    assert held / repeats >= 0.9
+
+
 def test_strata_are_judged_apart():
     stated, won = single([0.9, 0.9, 0.1, 0.1]), single([True, True, True, False], bool)
     strata = {"t000": "shallow", "t001": "shallow", "t002": "deep", "t003": "deep"}

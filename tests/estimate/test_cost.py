@@ -39,6 +39,20 @@ def test_repeated_attempts_cost_without_being_trials():
     assert again.estimate.n_trials == 2
 
 
+def test_a_task_without_a_valid_trial_is_paid_for_and_named():
+    found = ratio({"z": [10.0], "a": [990.0, 10.0]}, {"z": [True], "a": []})
+    assert found.estimate.value == 1010
+    assert (found.estimate.n_tasks, found.estimate.n_trials, found.estimate.unit) == (2, 1, "tasks")
+    assert "No valid trial of a." in found.estimate.notes
+    said = "1 task without a valid trial cost 1000 of 1010; that is paid for, with no success."
+    assert said in found.estimate.notes
+    assert found.estimate.low <= 1010 <= found.estimate.high
+    unknown = ratio({"z": [10.0], "a": [None]}, {"z": [True], "a": []})
+    assert unknown.estimate.value is None
+    failed = ratio({"z": [10.0], "a": [990.0]}, {"z": [False], "a": []})
+    assert failed.estimate.value == math.inf and failed.estimate.low >= 1000
+
+
 def test_no_success_is_infinite_with_its_reason_and_a_finite_low_end():
     found = ratio({"a": [2.0, 2.0], "b": [2.0, 2.0]}, {"a": [False] * 2, "b": [False] * 2})
     assert (found.estimate.value, found.estimate.high) == (math.inf, math.inf)
@@ -76,7 +90,7 @@ def test_where_nothing_varies_the_rate_s_interval_stands_in():
 def test_what_is_unknown_is_not_guessed():
     found = ratio({"a": [1.0, None]}, {"a": [True, True]})
     assert (found.estimate.value, found.estimate.low) == (None, None)
-    assert "No ratio: a cost is unknown." in found.estimate.notes
+    assert "No ratio: a cost is unknown (1 of 2 attempts)." in found.estimate.notes
     assert "No ratio: there is no valid trial." in ratio({}, {}).estimate.notes
     unsure = ratio(single([1.0] * 6), {**single([True] * 5, bool), "t005": [None]})
     assert unsure.estimate.value is None

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.estimate.draws import defined_interval, drawn_sums
+from seatrial.estimate.draws import defined_interval, drawn_statistic, drawn_sums
 
 
 def test_sums_have_the_law_of_drawing_tasks():
@@ -27,6 +27,15 @@ def test_what_cannot_be_drawn_is_refused():
     ):
         with pytest.raises(ValueError, match="drawn_sums"):
             drawn_sums(rows, rng, draws)
+
+
+def test_wide_rows_are_drawn_in_parts_with_one_law():
+    rows = np.repeat(np.array([[1.0], [2.0], [6.0]]), 1_000, axis=1)
+    found = drawn_statistic(rows, lambda sums: sums[:, 0], np.random.default_rng(1), 4_000)
+    assert found.shape == (4_000,) and found.mean() == pytest.approx(9, rel=0.03)
+    assert found.var() == pytest.approx(3 * rows[:, 0].var(), rel=0.1)
+    with pytest.raises(ValueError, match="0 draws"):
+        drawn_statistic(rows, lambda sums: sums[:, 0], np.random.default_rng(1), 0)
 
 
 def test_intervals_say_what_samples_define_nothing():

@@ -53,6 +53,42 @@ def test_two_waits_at_once_are_never_longer_than_the_turn(clock: list[int]) -> N
     assert meter.agent_acts() == Turn(0, 1000)
 
 
+def test_a_call_counts_when_it_is_over_and_only_if_it_did_not_fail(clock: list[int]) -> None:
+    meter = Meter(Budget(seconds=10.0))
+    meter.agent_thinks()
+    clock[0] = 1_000_000_000
+    meter.call_begins()
+    clock[0] = 31_000_000_000
+    assert meter.seconds_left() == 9.0, "nobody knows yet whose time it is"
+    meter.call_ends(failed=True)
+    meter.wait_begins()
+    clock[0] = 41_000_000_000
+    assert (meter.seconds_left(), meter.wait_ends(), meter.seconds_left()) == (9.0, 10_000_000, 9.0)
+    meter.call_begins()
+    clock[0] = 44_000_000_000
+    meter.call_ends(failed=False)
+    assert meter.seconds_left() == 6.0 and meter.no_call_left() is None
+    assert meter.agent_acts() == Turn(model_us=4_000_000, queue_us=40_000_000)
+    assert (meter.clock_us, meter.seconds_left(), meter.exhausted()) == (44_000_000, 6.0, None)
+    meter.agent_thinks()
+    meter.call_begins()
+    clock[0] = 50_000_000_000
+    meter.call_ends(failed=False)
+    assert meter.no_call_left() == ("seconds", "budget_seconds", 10.0, 10.0)
+    meter.agent_acts()
+    assert meter.exhausted() == ("seconds", "budget_seconds", 10.0, 10.0)
+
+
+def test_a_call_that_the_end_of_the_turn_cuts_off_is_the_agents_time(clock: list[int]) -> None:
+    meter = Meter(Budget(seconds=10.0))
+    meter.agent_thinks()
+    meter.call_begins()
+    clock[0] = 2_000_000
+    assert meter.agent_acts() == Turn(2000, 0)
+    meter.call_ends(failed=True)
+    assert (meter.queued_us, meter.agent_acts()) == (0, Turn(0, 0))
+
+
 @pytest.mark.parametrize(
     ("budget", "tokens", "money", "resource"),
     [(Budget(tokens=100), 99, 5.0, None), (Budget(tokens=100), 100, 0.0, "tokens"),

@@ -1,11 +1,11 @@
-"""Requests in the object store: read back as they were, with every object they need named."""
+"""Requests in the object store: read back as they were."""
 
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from seatrial.journal.calls import BLOCK, keep_request, objects_of_call, read_request
+from seatrial.journal.calls import BLOCK, keep_request, read_request
 from seatrial.journal.events import ModelCalled
 from seatrial.journal.objects import ObjectStore
 
@@ -39,27 +39,6 @@ def test_a_long_conversation_takes_the_room_of_its_messages(tmp_path: Path) -> N
     kept = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
     once = sum(len(msgspec.json.encode(message)) for message in messages)
     assert kept < 4 * once
-
-
-@pytest.mark.parametrize("count", [2, BLOCK + 1])
-def test_all_objects_of_a_call_are_named(tmp_path: Path, count: int) -> None:
-    objects = ObjectStore(tmp_path)
-    messages = [{"role": "user", "content": str(number)} for number in range(count)]
-    request = keep_request(objects, {"model": "m", "messages": messages, "tools": TOOLS})
-    response = objects.put(b"{}")
-    call = ModelCalled(
-        number=1,
-        step=1,
-        attempt=1,
-        asked="m",
-        call_class="ok",
-        latency_us=1,
-        request=request,
-        response=response,
-    )
-    stored = {"".join(path.parts[-2:]) for path in tmp_path.rglob("*") if path.is_file()}
-    assert set(objects_of_call(objects, call)) == stored
-    assert len(stored) == count + (3 if count < BLOCK else 4)
 
 
 def test_a_call_is_tolerated_by_name() -> None:

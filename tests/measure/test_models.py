@@ -21,16 +21,21 @@ def call(call_class: str = "ok", status: int | None = 200, counts: Any = (100, 1
 NONE = (None, None, None)
 
 
+def agent(seen: object = "proxy") -> Event:
+    return AgentStarted(agent="chat", confined=True, details={"model_calls": seen})
+
+
+END = TrialEnded(stop_reason="finished", fingerprint="f", elapsed=90, last_turn=Cost(model_us=7, queue_us=3))
+
+
 def costs(*calls: Event, seen: object = "proxy") -> ModelCosts:
-    return count_model_calls(
-        [AgentStarted(agent="chat", confined=True, details={"model_calls": seen}), *calls]
-    )
+    return count_model_calls([agent(seen), *calls, END])
 
 
 def test_known_parts_add_up() -> None:
-    found = costs(call(money=0.5), call("bad_tool_call", attempt=2, money=0.25))
+    found = costs(call(money=0.5, currency="EUR"), call("bad_tool_call", attempt=2, money=0.25))
     assert found == ModelCosts(
-        input_tokens=200, output_tokens=20, cached_tokens=80, money=0.75,
+        input_tokens=200, output_tokens=20, cached_tokens=80, money=0.75, currency="EUR",
         model_calls=2, model_retries=1, model_failures=0,
     )  # fmt: skip
 
@@ -81,9 +86,26 @@ def test_calls_that_nobody_could_see_are_unknown(seen: object) -> None:
 
 
 def test_the_last_turn_belongs_to_the_time() -> None:
-    journal = [
-        started(), requested(1), finished(1),
-        TrialEnded(stop_reason="budget_tokens", fingerprint="f", last_turn=Cost(model_us=7, queue_us=3)),
-    ]  # fmt: skip
-    found = count_costs(journal)
-    assert (found.model_us, found.queue_us, found.tool_us) == (12, 3, 10)
+    found = count_costs([started(), requested(1), finished(1), END])
+    assert (found.model_us, found.queue_us, found.tool_us, found.elapsed_us) == (12, 3, 10, 90)
+
+
+def test_a_journal_of_before_does_not_say_the_last_turn() -> None:
+    end = TrialEnded(stop_reason="finished", fingerprint="f", elapsed=90)
+    found = count_costs([started(), requested(1), finished(1), end])
+    assert (found.model_us, found.queue_us, found.tool_us, found.elapsed_us) == (None, None, 10, 90)
+
+
+@pytest.mark.parametrize("calls", [[], [call(money=0.5)]])
+def test_a_call_may_be_missing_where_a_journal_breaks_off(calls: list[Event]) -> None:
+    found = count_costs([started(), agent(), *calls, requested(1), finished(1)])
+    unknown = (found.input_tokens, found.output_tokens, found.cached_tokens, found.money, found.model_calls)
+    assert unknown == (None,) * 5
+    assert (found.elapsed_us, found.model_us, found.queue_us) == (None,) * 3
+    # Requests and what tools did are written down as they come.
+    assert (found.actions, found.tool_us) == (1, 10)
+
+
+def test_an_agent_without_a_way_to_a_model_has_none_missing() -> None:
+    found = count_costs([started(), agent("none"), requested(1), finished(1)])
+    assert (found.model_calls, found.output_tokens, found.money, found.elapsed_us) == (0, 0, 0.0, None)

@@ -97,6 +97,45 @@ def test_repeating_a_failed_command_in_the_same_world_is_idle():
     assert idle(world) == 2
 
 
+@pytest.mark.parametrize(("outcome", "exit_code"), [("failed", 1), ("partial", 137)])
+def test_a_failure_that_words_itself_anew_is_the_same_failure(outcome, exit_code):
+    world = World()
+    for seconds in range(6):
+        world.act("pytest", outcome=outcome, exit_code=exit_code, shown=f"1 failed in 0.{seconds} s")
+    assert idle(world) == 5
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"exit_code": 2},
+        {"outcome": "partial"},
+        {"exit_code": 0, "outcome": "ok"},
+        {"writes": {"workspace/b": "two"}},
+    ],
+)
+def test_another_failure_is_not_idle(second):
+    first = {"outcome": "failed", "exit_code": 1}
+    assert idle(World().act("pytest", **first).act("pytest", **{**first, "shown": "else", **second})) == 0
+
+
+def test_a_failure_after_a_concurrent_change_is_not_idle():
+    world = World().act("pytest", outcome="failed", exit_code=1).background({"workspace/b": "two"})
+    world.background({"workspace/b": "one"}).act("pytest", outcome="failed", exit_code=1, shown="else")
+    assert idle(world) == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_code", "notes"),
+    [("ok", 0, {}), ("failed", None, {"malformed": True}), ("partial", 137, {"interrupted": True})],
+)
+def test_what_is_no_failure_of_its_own_is_idle_only_where_it_shows_the_same(outcome, exit_code, notes):
+    more = {"outcome": outcome, "exit_code": exit_code, "notes": notes}
+    world = World().act("make", shown="one", **more).act("make", shown="two", **more)
+    assert idle(world) == 0
+    assert idle(world.act("make", shown="two", **more)) == 1
+
+
 @pytest.mark.parametrize(
     "second",
     [{"shown": "other"}, {"exit_code": 1}, {"tool": "read_file"}, {"writes": {"workspace/b": "two"}}],

@@ -8,8 +8,8 @@ from tests.worlds import make_task, world
 
 def test_a_real_gateways_journal_says_what_was_idle_unread_and_undone(tmp_path, host):
     with world(tmp_path, host, make_task()) as live:
-        live.act("shell", command="false")
-        live.act("shell", command="false")  # idle
+        live.act("shell", command="date +%N; false")
+        live.act("shell", command="date +%N; false")  # idle: the failure is the same, whatever it prints
         live.act("read_file", path="notes.txt")
         live.act("read_file", path="notes.txt")  # idle
         live.act("write_file", path="made.txt", content="made\n")

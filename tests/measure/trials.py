@@ -76,7 +76,11 @@ def events(
             *(extra or {}).get(step, []),
             finished(step),
         ]
-    return [*found, TrialEnded(stop_reason=stop, fingerprint="f", elapsed=1_000_000, audit="equal")]
+    turn = Cost(model_us=0, queue_us=0)
+    return [
+        *found,
+        TrialEnded(stop_reason=stop, fingerprint="f", elapsed=1_000_000, audit="equal", last_turn=turn),
+    ]
 
 
 def row(subgoal: str, step: int, verdict: str, **more) -> VerdictRow:

@@ -72,8 +72,12 @@ class RunMaker:
         attempt: int = 1,
         violation: Mapping[int, bool] | None = None,
         infrastructure: bool = False,
+        **ended: object,
     ) -> None:
-        """Write one ended attempt; ``violation`` maps a step to whether it is certain."""
+        """Write one ended attempt; ``violation`` maps a step to whether it is certain.
+
+        ``ended`` are fields of its last line.
+        """
         folder = self.run.attempt_folder(planned.trial, attempt)
         folder.mkdir(parents=True)
         clock = iter(range(0, 10**9, 250_000))
@@ -97,7 +101,7 @@ class RunMaker:
                         step=step, constraint="keep-licence", hard=True, severity=1, certain=certain
                     )
                 )
-        writer.append(TrialEnded(stop_reason=stop, fingerprint="f", audit="equal"))
+        writer.append(TrialEnded(stop_reason=stop, fingerprint="f", audit="equal", **ended))
         self.run.add_to_index(
             IndexLine(
                 trial=planned.trial,

@@ -8,8 +8,10 @@ from seatrial.report.build import build_report
 from seatrial.report.tables import cells
 from seatrial.report.unit_costs import UNBOUNDED, unit_cost_rows
 from seatrial.report.wording import per_success
+from tests.cli.tables import data as estimate
+from tests.cli.tables import line
 from tests.measure.trials import verdicts
-from tests.report.runs import RunMaker, cell
+from tests.report.runs import RunMaker, all_pass, cell
 from tests.report.test_comparisons import record
 
 
@@ -39,6 +41,20 @@ def test_failed_and_repeated_attempts_are_paid_for():
     assert rows(records, [lost, *records])["money_per_success"].estimate.value == 2.0
 
 
+def test_a_task_that_was_only_lost_is_paid_for():
+    lost = spent(9, None, 1000.0)
+    lost.terminal_class = "infrastructure"
+    row = rows([spent(0, True, 10.0), lost])["money_per_success"]
+    assert row.estimate.value == 1010
+    assert (row.denominators.trials, row.denominators.valid, row.denominators.events) == (2, 1, 1)
+
+
+def test_money_says_its_currency():
+    row = rows([spent(k, True, 1.0, currency="EUR") for k in range(3)])["money_per_success"]
+    assert "In EUR." in row.estimate.notes
+    assert "In EUR." not in rows([spent(0, True, 1.0, currency="EUR")])["actions_per_success"].estimate.notes
+
+
 def test_without_success_it_is_null_with_a_bound_and_a_reason():
     row = rows([spent(k, False, 1.0) for k in range(5)])["money_per_success"]
     assert (row.estimate.value, row.estimate.high) == (None, None)
@@ -61,6 +77,23 @@ def test_what_was_not_metered_has_no_ratio():
     row = rows([spent(k, True, None) for k in range(3)])["money_per_success"]
     assert (row.estimate.value, per_success(row)) == (None, "unknown")
     assert any("a cost is unknown" in note for note in row.estimate.notes)
+
+
+def test_the_report_and_the_estimate_pay_for_the_same_attempts(tmp_path):
+    plan = [cell(f"t-{n}", task=f"ledger/{n}") for n in range(3)]
+    made = RunMaker(tmp_path / "run", plan)
+    lost = {"stop": "environment_fault", "infrastructure": True}
+    for one in plan[:2]:
+        made.trial(one, None, steps=40, **lost)
+        made.trial(one, all_pass(), attempt=2)
+    made.trial(plan[2], None, steps=100, **lost)
+    data = build_report(made.folder, tmp_path / "out")
+    row = next(r for r in data["main_table"] if r["measure"] == "actions_per_success")
+    assert row["estimate"]["value"] == (2 * (40 + 16) + 100) / 2
+    found = estimate("estimate", "cost", made.folder, "--of", "actions")
+    per = line(found, "careful", "actions per success")
+    assert per["estimate"]["value"] == row["estimate"]["value"]
+    assert per["estimate"]["n_tasks"] == row["estimate"]["n_tasks"] == 3
 
 
 def test_report_json_holds_no_infinity(tmp_path):

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.errors import SpecError
-from seatrial.schedule.open_run import open_run
 from seatrial.spec.loading import load_experiment
 from tests.agents.chats import KEY, write_experiment
 from tests.agents.model_server import model_server, says
+from tests.runs import open_run
 
 
 def refused(folder: Path, endpoint: str, **options: str) -> SpecError:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from seatrial.errors import UsageError
+from seatrial.journal.calls import BLOCK, keep_request, read_request
 from seatrial.journal.digest import digest_bytes
 from seatrial.journal.events import ActionFinished, TrialStarted
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import read_journal, state_at
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.gc import disk_use, find_garbage
-from seatrial.schedule.open_run import lock_run
+from seatrial.schedule.locking import lock_run
 from tests.schedule.small import DONE, experiment, go_on, plan, seatrial, shown
 
 # Enough changes in one step that the journal keeps them as an object.
@@ -92,6 +93,25 @@ def test_a_chain_of_names_keeps_its_end_and_a_name_in_a_torn_line_counts(run: Pa
     assert {end, middle, first} <= objects(run)
 
 
+@pytest.mark.parametrize("count", [2, BLOCK + 1])
+def test_a_model_call_keeps_every_object_of_its_conversation(run: Path, count: int) -> None:
+    store = ObjectStore(run / "objects")
+    before = objects(run)
+    body = {
+        "messages": [{"role": "user", "content": str(number)} for number in range(count)],
+        "tools": [{"type": "function", "function": {"name": "shell"}}],
+    }
+    request, response = keep_request(store, body), store.put(b"{}")
+    added = objects(run) - before
+    assert set(find_garbage(RunFolder.open(run)).objects) == added
+    with next(run.glob("trials/*/1/journal.jsonl")).open("ab") as file:
+        file.write(f'{{"kind":"model.called","request":"{request}","response":"{response}"'.encode())
+    assert cleaned(run)["unreachable_objects"] == []
+    assert read_request(store, request) == body
+    # Request, response, tools and every message; a full block of messages is one more.
+    assert len(added) == 3 + count + (count >= BLOCK)
+
+
 def test_a_dry_run_deletes_nothing_and_says_the_same(run: Path) -> None:
     store = ObjectStore(run / "objects")
     alone = store.put(b"nobody names this")
@@ -130,12 +150,12 @@ def test_a_base_that_no_trial_has_used_yet_keeps_its_objects(run: Path) -> None:
 
 def test_a_run_in_use_is_refused(run: Path) -> None:
     alone = ObjectStore(run / "objects").put(b"nobody names this")
-    with lock_run(RunFolder.open(run)):
+    with lock_run(run):
         for options in ([], ["--dry-run"]):
             assert "another runner works on it" in seatrial("gc", str(run), *options, status=2)
     assert ObjectStore(run / "objects").has(alone)
-    with lock_run(RunFolder.open(run)), pytest.raises(UsageError):
-        lock_run(RunFolder.open(run))
+    with lock_run(run), pytest.raises(UsageError), lock_run(run):
+        pass
 
 
 def test_what_is_no_run_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from seatrial.journal.run import RunFolder
 from seatrial.report.show import run_overview
 from seatrial.schedule import runner
 from seatrial.schedule.leftovers import close_dead_attempts
-from seatrial.schedule.open_run import open_run
 from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
+from tests.runs import open_run
 
 WORKED = Path(__file__).parents[2] / "examples" / "worked" / "experiment.toml"
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from seatrial.errors import UsageError
-from seatrial.journal.events import ActionRequested, ModelCalled
-from seatrial.schedule.spending import Cap, JournalFollower, Spent
+from seatrial.journal.events import ActionRequested, AgentStarted, ModelCalled, TrialEnded
+from seatrial.schedule.spending import Cap, CostFollower, Spent
 from seatrial.schedule.watching import Running, seconds_left
+from seatrial.spec.experiment import System
 
 
 def call(**more: object) -> bytes:
@@ -24,7 +25,7 @@ STEP = msgspec.json.encode(ActionRequested(step=1, tool="shell", arguments={}, k
 
 def test_a_journal_is_counted_as_it_grows_and_a_torn_line_waits(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    follower = JournalFollower(path)
+    follower = CostFollower(path)
     follower.look()
     assert (follower.steps, follower.spent) == (0, Spent())
     metered = call(input_tokens=90, output_tokens=10, cached_tokens=50, money=0.5)
@@ -34,8 +35,65 @@ def test_a_journal_is_counted_as_it_grows_and_a_torn_line_waits(tmp_path: Path) 
         assert (follower.steps, follower.spent) == (1, Spent(1, 100, 0, 0.5, 0))
     path.write_bytes(STEP + metered + STEP + call(input_tokens=5) + b'{"kind":"model.called","seq":"x"}\n')
     follower.look()
-    # Half a count is no count; a line that does not fit its kind was a call all the same.
-    assert (follower.steps, follower.spent) == (2, Spent(3, 100, 2, 0.5, 2))
+    # Half a count is no count, and the endpoint did answer; a line that does not fit its kind was a call all the same.
+    assert (follower.steps, follower.spent) == (2, Spent(3, 100, 2, 0.5, 2, 1, 1))
+
+
+def begun(seen: str) -> bytes:
+    return msgspec.json.encode(AgentStarted(agent="a", confined=True, details={"model_calls": seen})) + b"\n"
+
+
+END = msgspec.json.encode(TrialEnded(stop_reason="finished", fingerprint="")) + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "spent"),
+    [
+        (begun("proxy") + END, Spent()),
+        (begun("proxy") + STEP, Spent(1, 0, 1, 0.0, 1)),
+        (begun("none") + STEP, Spent()),
+        (STEP, Spent()),
+        (begun("unwatched") + END, Spent(unseen=1)),
+    ],
+)
+def test_a_call_may_be_missing_where_a_journal_breaks_off(tmp_path: Path, lines: bytes, spent: Spent) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(lines)
+    follower = CostFollower(path)
+    follower.look()
+    assert follower.spent.calls == 0, "it may go on"
+    for _ in range(2):
+        follower.close()
+        assert follower.spent == spent
+
+
+def test_answers_that_do_not_say_what_they_used_cannot_be_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    follower = CostFollower(path)
+    path.write_bytes(call(call_class="timeout", status=None) + call(call_class="cut_off", status=None))
+    follower.look()
+    assert Cap(money=9.0, tokens=9).reached(follower.spent) is None
+    assert Cap(money=9.0).leaves_out(follower.spent) == (
+        "--max-money 9 bounds what is known, which 2 calls are not"
+    )
+    assert Cap().leaves_out(follower.spent) is None and Cap(tokens=9).leaves_out(Spent()) is None
+    with path.open("ab") as file:
+        file.write(call(input_tokens=1, output_tokens=2))
+    follower.look()
+    assert Cap(tokens=9).reached(follower.spent) is None
+    assert str(Cap(money=9.0).reached(follower.spent)).startswith("--max-money 9 cannot be held: 1 answered")
+
+
+def test_a_bound_that_could_not_be_held_is_refused() -> None:
+    chat, python = System(name="c", agent="chat"), System(name="p", agent="python")
+    priced = System(name="d", agent="chat", options={"price": {"currency": "EUR"}})
+    with pytest.raises(UsageError, match="'c' has no price"):
+        Cap(money=1.0).check([priced, chat], unsafe=False)
+    with pytest.raises(UsageError, match="--max-tokens: without a sandbox nobody sees .* 'p'"):
+        Cap(tokens=1).check([python], unsafe=True)
+    Cap(money=1.0).check([priced, python], unsafe=False)
+    Cap(tokens=1).check([chat, priced], unsafe=True)
+    Cap().check([chat, python], unsafe=True)
 
 
 def test_a_bound_is_reached_by_what_is_known_and_says_what_is_not() -> None:

@@ -14,9 +14,10 @@ from seatrial.journal.events import ModelCalled, TrialStarted
 from seatrial.journal.run import IndexLine, RunFolder
 from seatrial.journal.writer import JournalWriter
 from seatrial.schedule.leftovers import close_dead_attempts
-from seatrial.schedule.open_run import lock_run, open_run
+from seatrial.schedule.locking import lock_run
 from seatrial.schedule.queue import Ledger, execution_order
 from seatrial.spec.loading import load_experiment
+from tests.runs import open_run
 from tests.schedule.small import (
     COMMAND,
     DONE,
@@ -108,7 +109,8 @@ def test_a_bound_on_the_cost_keeps_the_rest_from_beginning(tmp_path: Path) -> No
     spend(run, first, [(900, 100, 1.25), (None, None, None)])
     said = go_on(file, run.folder, "--max-money", "1.25", status=1)
     assert "2 trials not run because of the cap: --max-money 1.25 is reached: 1.25 spent and 1 calls" in said
-    assert "2 model calls, 1,000 tokens + 1 calls of unknown cost, money 1.2500 + 1 calls" in said
+    assert "2 model calls, 1,000 tokens + 1 calls of unknown cost, EUR 1.2500 + 1 calls" in said
+    assert "--max-money 1.25 bounds what is known, which 1 calls are not" in said
     told = outcome(file, run.folder, "--max-tokens", "1000", status=1)
     assert (told["left"], told["not_begun"]) == (
         2,
@@ -116,6 +118,7 @@ def test_a_bound_on_the_cost_keeps_the_rest_from_beginning(tmp_path: Path) -> No
     )
     assert told["spent"] == {
         "calls": 2, "tokens": 1000, "without_tokens": 1, "money": 1.25, "without_money": 1,
+        "untold_tokens": 0, "untold_money": 0, "currency": "EUR", "unseen": 0,
     }  # fmt: skip
     assert outcome(file, run.folder, "--max-money", "1.26", "--max-tokens", "1001")["left"] == 0
     assert "is no amount" in go_on(file, run.folder, "--max-money", "-1", status=2)
@@ -134,8 +137,9 @@ def spend(run: RunFolder, trial: str, calls: list[tuple[int | None, int | None, 
     for number, (read, written, money) in enumerate(calls, start=1):
         journal.append(
             ModelCalled(
-                number=number, step=1, attempt=1, asked="m", call_class="ok", status=200, input_tokens=read,
-                output_tokens=written, money=money, latency_us=1, request="",
+                number=number, step=1, attempt=1, asked="m", call_class="ok" if money else "endless", status=200,
+                input_tokens=read, output_tokens=written, money=money, currency="EUR" if money else None,
+                latency_us=1, request="",
             )
         )  # fmt: skip
     journal.close()
@@ -171,7 +175,7 @@ def test_a_plan_grows_with_a_note_and_never_shrinks(tmp_path: Path) -> None:
     go_on(experiment(tmp_path, {"a": [DONE]}, repeats=1), run)
     before = RunFolder.open(run).manifest()
     file = experiment(tmp_path, {"a": [DONE]}, repeats=3)
-    with lock_run(RunFolder.open(run)), pytest.raises(UsageError, match="another runner"):
+    with lock_run(run), pytest.raises(UsageError, match="another runner"):
         open_run(load_experiment(file), run)
     assert RunFolder.open(run).manifest() == before
     go_on(file, run)

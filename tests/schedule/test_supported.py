@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.errors import SpecError
-from seatrial.schedule.open_run import open_run
 from seatrial.spec.loading import load_experiment
+from tests.runs import open_run
 
 WORKED = Path(__file__).parents[2] / "examples" / "worked"
 

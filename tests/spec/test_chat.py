@@ -69,6 +69,17 @@ def test_missing_options_are_refused_with_the_experiment(tmp_path: Path) -> None
     assert refused.value.place.startswith("system[0].options.model")
 
 
+def test_an_experiment_has_one_currency(tmp_path: Path) -> None:
+    path = write_experiment(tmp_path, GOOD["endpoint"], price=PRICE)
+    other = path.read_text().partition("[[system]]")[2].replace("chatty", "other")
+    path.write_text(f"{path.read_text()}[[system]]{other}")
+    assert len(load_experiment(path).spec.system) == 2
+    path.write_text("USD".join(path.read_text().rsplit("EUR", 1)))
+    with pytest.raises(SpecError, match='"USD" is not the "EUR"') as refused:
+        load_experiment(path)
+    assert refused.value.place == "system[1].options.price.currency"
+
+
 def test_a_money_budget_needs_a_price(tmp_path: Path) -> None:
     path = write_experiment(tmp_path, GOOD["endpoint"], {"money": 1.0})
     with pytest.raises(SpecError, match="money budget") as refused:

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from seatrial.journal.events import TrialEnded
+from seatrial.journal.events import INFRASTRUCTURE, TrialEnded
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
-from seatrial.measure.outcome import INFRASTRUCTURE
 from seatrial.report.show import trial_detail
-from seatrial.schedule.open_run import open_run
 from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
+from tests.runs import open_run
 
 WORKED = Path(__file__).parents[2] / "examples" / "worked"
 AGENT = """

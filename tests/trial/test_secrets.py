@@ -8,10 +8,10 @@ import pytest
 
 from seatrial.journal.events import ActionFinished
 from seatrial.journal.reader import read_journal
-from seatrial.schedule.open_run import open_run
 from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
+from tests.runs import open_run
 from tests.trial.test_trial import WORKED, script
 
 WORD = "xylophone4711"

@@ -17,12 +17,12 @@ from seatrial.journal.events import ActionFinished, ActionRequested, AgentExited
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.leftovers import close_dead_attempts
-from seatrial.schedule.open_run import open_run
 from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
 from seatrial.schedule.workers import run_job
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
+from tests.runs import open_run
 
 ROOT = Path(__file__).parents[2]
 WORKED = ROOT / "examples" / "worked"

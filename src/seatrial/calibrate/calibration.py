@@ -50,6 +50,7 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
 
     Raises:
         SpecError: the task has no reference solution, or a script is damaged.
+        EnvironmentFault: a trial could not be completed.
         SeatrialError: the trials cannot be run here.
     """
     products = products_of(task)
@@ -60,7 +61,7 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
         run = play(task, folder / "products", asked, lambda trials: watcher("products", trials))
         played = outcomes_of(run)
         flaky = sorted(set().union(*(each.flaky | _changing(each) for each in played.values())))
-        results = [_result(product, played.get(product.name)) for product in products]
+        results = [_result(product, played[product.name]) for product in products]
         mutation = None
         # A reference that is rejected says nothing about what differs from it.
         if effort.mutate and next(each for each in results if each.name == REFERENCE).right:
@@ -80,14 +81,13 @@ def _changing(played: Played) -> set[str]:
     return {subgoal for subgoal, count in times.items() if count < len(played.outcomes)}
 
 
-def _result(product: Product, played: Played | None) -> ProductResult:
-    outcomes = played.outcomes if played else []
+def _result(product: Product, played: Played) -> ProductResult:
     must: TerminalClass = "success" if product.accepted else "failure"
     return ProductResult(
         name=product.name,
         expected="accepted" if product.accepted else "rejected",
-        outcomes=outcomes,
-        right=bool(outcomes) and all(outcome.terminal_class == must for outcome in outcomes),
+        outcomes=played.outcomes,
+        right=all(outcome.terminal_class == must for outcome in played.outcomes),
     )
 
 
@@ -106,13 +106,9 @@ def _mutate(
         survivors=[
             Survivor(name=mutant.name, change=mutant.change, terminal_class=end)
             for mutant in tried
-            if (end := _end(played.get(mutant.name))) != "failure"
+            if (end := played[mutant.name].outcomes[0].terminal_class) != "failure"
         ],
     )
-
-
-def _end(played: Played | None) -> TerminalClass:
-    return played.outcomes[0].terminal_class if played else "unknown"
 
 
 def _text(mutant: Mutant) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seatrial.calibrate.record import Outcome
+from seatrial.errors import EnvironmentFault
 from seatrial.evidence.read import AttemptEvidence, read_ended_journal, read_run
 from seatrial.journal.events import Event
 from seatrial.journal.run import RunFolder
-from seatrial.schedule.open_run import lock_run, open_run
-from seatrial.schedule.runner import Orders, run_plan
+from seatrial.schedule.open_run import hold_run
+from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.experiment import SCHEMA
 from seatrial.spec.loading import LoadedTask, load_experiment
@@ -57,6 +58,8 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
         The run, ended and judged.
 
     Raises:
+        EnvironmentFault: a trial could not be completed or judged, whoever's fault it was: no verdict on the
+            product, so none on the task.
         SeatrialError: as of any run.
     """
     copy = folder / "task"
@@ -76,11 +79,23 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
         "\n".join([table_text("", head), *(table_text("[system]", system) for system in systems)]),
         encoding="utf-8",
     )
-    run = open_run(load_experiment(experiment), folder / "run")
-    with lock_run(run):
-        manifest = run.manifest()
-        run_plan(run, manifest, watcher(len(manifest.plan)), Orders(workers=what.workers))
-    return run
+    orders = Orders(workers=what.workers)
+    with hold_run(load_experiment(experiment), folder / "run", orders) as held:
+        planned = len(held.manifest.plan)
+        tally = run_plan(held.run, held.manifest, watcher(planned), orders)
+    _refuse_incomplete(task, tally, planned)
+    return held.run
+
+
+def _refuse_incomplete(task: LoadedTask, tally: Tally, planned: int) -> None:
+    lost = {**tally.given_up, **tally.unjudged}
+    if lost:
+        trial, note = next(iter(lost.items()))
+        raise EnvironmentFault(
+            f"{task.folder}: {len(lost)} of {planned} trials could not be completed, and nothing was recorded; "
+            f"{trial}: {note.rstrip('.') or 'no reason was given'}. Mend that (see `seatrial doctor`), then "
+            "calibrate again; with --keep the run is kept."
+        )
 
 
 def outcomes_of(run: RunFolder) -> dict[str, Played]:

@@ -38,7 +38,8 @@ def calibrate(
 
     Solutions whose name begins with `reference` or `equivalent` must be accepted: a strict success without
     a hard violation. All others must be rejected. What was found is kept in the task's folder as
-    calibration.json; `seatrial suite freeze` asks for it. Exit code 1 when a task does not pass.
+    calibration.json; `seatrial suite freeze` asks for it. Exit code 1 when a task does not pass; 2 when a
+    trial could not be completed, and then nothing is recorded.
     """
     loaded = [load_task(folder) for folder in tasks]
     if keep is not None and keep.exists():
@@ -74,8 +75,6 @@ def _print(folder: Path, found: Calibration) -> None:
 
 
 def _line(product: ProductResult) -> str:
-    if not product.outcomes:
-        return f"must be {product.expected}; no trial of it could be completed"
     ends = []
     for outcome in product.outcomes:
         why = f" at {', '.join(outcome.failing)}" if outcome.failing else ""

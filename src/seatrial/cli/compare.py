@@ -1,17 +1,18 @@
 """``seatrial compare``: two systems on the same tasks, and whether they can be told apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
-from seatrial.cli.compare_axes import against_axis, against_depth
+from seatrial.cli.compare_axes import against_axis, against_depth, within_budget
 from seatrial.cli.compare_sides import Sides, choose_sides
 from seatrial.cli.estimate_answer import POINTS, Answer, Line, counts_of
-from seatrial.cli.estimate_giving import computed, delivered
-from seatrial.cli.estimate_options import Asked, Outcome
+from seatrial.cli.estimate_drawing import Drawing
+from seatrial.cli.estimate_giving import computed, delivered, origin_of
+from seatrial.cli.estimate_options import LEVEL, Asked, Outcome
 from seatrial.cli.estimate_pareto import frontier
 from seatrial.cli.estimate_trials import (
     SUCCESS,
@@ -19,11 +20,12 @@ from seatrial.cli.estimate_trials import (
     find_measure,
     measures_with_values,
     outcome_measure,
+    restricted,
     valid_by_task,
 )
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
-from seatrial.report.comparisons import PROCESS, in_words
+from seatrial.report.comparisons import PROCESS, Plan, in_words
 from seatrial.report.tables import WHOLE, Cell, cells
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class Against:
     axis: Annotated[
         str | None, typer.Option(help="Also time to success on this axis, such as elapsed_seconds.")
     ] = None
+    within: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=B", help="Also success within one budget for both, such as "
+                     "elapsed_seconds=600 or output_tokens=50000. May be repeated."),
+    ] = None  # fmt: skip
     depth: Annotated[
         str | None,
         typer.Option(help="Also: a uniform gain, or a break further out, against this difficulty?"),
@@ -79,8 +86,9 @@ def compare(
     """
     asked.check()
     sides = choose_sides(runs, (against.a, against.b), asked)
+    asked = _at_declared_level(sides, asked, against)
     answer = computed(sides.chosen.source, "difference", lambda: _answer(sides, asked, against))
-    delivered(answer, "comparison", sides.chosen, asked)
+    delivered(answer, "comparison", origin_of(sides.chosen), asked)
 
 
 def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
@@ -92,24 +100,67 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
     names = (sides.a.system, sides.b.system)
     found = _difference(pair, measure, asked)
     lines = _each(sides, asked, against, measure)
-    lines.append(_line(names, measure, found, _role(sides, measure)))
-    exploratory, left_out = _exploratory(sides, measure, further, asked)
+    whole = _line(names, measure, found, _role(sides, measure))
+    lines.append(msgspec.structs.replace(whole, facts={**whole.facts, "tasks": _task_means(pair, measure)}))
+    others = [find_measure(sides.chosen, name)[0] for name in further]
+    others += [within_budget(sides, measure, given) for given in against.within or []]
+    exploratory, left_out = _exploratory(sides, measure, others, asked)
     lines += exploratory
     lines += _resources(sides, asked, against, measure)
     return Answer(
         title=f"{names[0]} against {names[1]} by {measure.name}",
         lines=lines,
         limits=[*said, *left_out],
+        drawing=_drawing(names, lines),
         settings={"a": names[0], "b": names[1], "measure": measure.name, "verdict": found.verdict,
                   "words": in_words(found.verdict, *names)},
     )  # fmt: skip
 
 
-def _role(sides: Sides, measure: Measure) -> str:
-    """Whether the comparison was declared before any result existed."""
+def _task_means(pair: tuple[Cell, Cell], measure: Measure) -> dict[str, list[float | None]]:
+    """Each task's mean for both systems; null where a trial is unknown, or there is no valid one."""
+    a, b = (valid_by_task(cell, measure.read) for cell in pair)
+    return {
+        task: [None if not found or None in found else sum(map(float, found)) / len(found)
+               for found in (a.get(task, []), b.get(task, []))]
+        for task in sorted({*a, *b})
+    }  # fmt: skip
+
+
+def _drawing(names: tuple[str, str], lines: list[Line]) -> Drawing:
+    """The differences in the unit of the first one, whole and by stratum."""
+    differences = [line for line in lines if "stratum" in line.facts]
+    alike = [line for line in differences if line.counts == differences[0].counts]
+    return Drawing(
+        look="intervals",
+        rows=[
+            {"series": line.facts["role"], "x": line.estimate.value, "low": line.estimate.low,
+             "high": line.estimate.high, "y": line.quantity.removeprefix("difference in ")}
+            for line in alike
+        ],
+        x=f"{names[0]} − {names[1]}",
+        y="",
+    )  # fmt: skip
+
+
+def _declared(sides: Sides, name: str) -> Plan | None:
+    """The plan that declared this comparison before any result existed."""
     names = {sides.a.system, sides.b.system}
-    declared = any(plan.measure == measure.name and names <= set(plan.systems) for plan in sides.plans)
-    return "declared before the results" if declared else "exploratory: not declared before the results"
+    return next((p for p in sides.plans if p.measure == name and names <= set(p.systems)), None)
+
+
+def _at_declared_level(sides: Sides, asked: Asked, against: Against) -> Asked:
+    """A declared comparison is made at its own level, unless another one is asked for."""
+    measure, _ = find_measure(sides.chosen, (against.measure or [SUCCESS])[0])
+    plan = _declared(sides, measure.name)
+    return asked if plan is None or asked.level != LEVEL else replace(asked, level=1 - plan.alpha)
+
+
+def _role(sides: Sides, measure: Measure) -> str:
+    plan = _declared(sides, measure.name)
+    if plan is None:
+        return "exploratory: not declared before the results"
+    return f"declared before the results, at a level of {plan.alpha:g}"
 
 
 def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "PairedDifference":
@@ -177,7 +228,8 @@ def _line(
     words = in_words(verdict, *names)
     shown_p = "none" if p is None else f"{p:.3g}"
     quantity = f"difference in {measure.name}" + ("" if where == WHOLE else f", {where}")
-    told = [f"{words} ({quantity}; {role}; p = {shown_p}, {found.test})"]
+    tested = f"p = {shown_p}, {found.test}" if p is not None else "nothing could be tested"
+    told = [f"{words} ({quantity}; {role}; {tested})"]
     if found.mcnemar is not None:
         table = found.mcnemar
         told.append(
@@ -204,7 +256,7 @@ def _line(
 
 
 def _exploratory(
-    sides: Sides, measure: Measure, further: list[str], asked: Asked
+    sides: Sides, measure: Measure, others: list[Measure], asked: Asked
 ) -> tuple[list[Line], list[str]]:
     """Further measures, and the first one within each stratum, adjusted together (Benjamini–Hochberg)."""
     # Loaded with the estimates, which most commands do without.
@@ -212,9 +264,8 @@ def _exploratory(
 
     names = (sides.a.system, sides.b.system)
     made: list[tuple[Measure, str, PairedDifference]] = []
-    for name in further:
-        other, _ = find_measure(sides.chosen, name)
-        solved = _solved(sides) if name in PROCESS else None
+    for other in others:
+        solved = _solved(sides) if other.name in PROCESS else None
         pair = (sides.a, sides.b) if solved is None else solved
         made.append((other, "where both succeeded" if solved else WHOLE, _difference(pair, other, asked)))
     pairs, single = _strata(sides)
@@ -242,17 +293,14 @@ def _solved(sides: Sides) -> tuple[Cell, Cell]:
     kept = [[r for r in records if r.task in both] for records in found]
     if not both:
         raise UsageError("no task was solved by both, so how they worked cannot be compared at one quality.")
-    a, b = (
-        msgspec.structs.replace(cell, records=records, every=records)
-        for cell, records in zip((sides.a, sides.b), kept, strict=True)
-    )
+    a, b = (restricted(cell, records) for cell, records in zip((sides.a, sides.b), kept, strict=True))
     return a, b
 
 
 def _strata(sides: Sides) -> tuple[list[tuple[str, tuple[Cell, Cell]]], int]:
     """Strata with two tasks or more, and how many have but one."""
     sorted_: list[dict[str, Cell]] = [
-        {cell.stratum: cell for cell in cells(side.records, side.records) if cell.stratum != WHOLE}
+        {cell.stratum: cell for cell in cells(side.records, side.every) if cell.stratum != WHOLE}
         for side in (sides.a, sides.b)
     ]
     pairs, single = [], 0

@@ -6,6 +6,7 @@ from seatrial.cli.estimate_options import Asked
 from seatrial.cli.estimate_survival import between, longest, watch
 from seatrial.cli.estimate_trials import Measure, number_measure, task_values, valid_by_task
 from seatrial.errors import UsageError
+from seatrial.records.trial import TrialRecord
 
 
 def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> list[Line]:
@@ -59,6 +60,40 @@ def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> lis
             told=told,
         )
     ]
+
+
+def within_budget(sides: Sides, measure: Measure, given: str) -> Measure:
+    """Success within one budget for both systems, so that they are compared at equal resources (F16).
+
+    A trial that a limit cut off before the budget was spent is unknown: it might still have succeeded.
+
+    Raises:
+        UsageError: not written as AXIS=B, no such axis, or the measure is a number.
+    """
+    name, _, number = given.partition("=")
+    try:
+        budget = float(number)
+    except ValueError:
+        budget = -1.0
+    if not 0 < budget < float("inf"):
+        raise UsageError(
+            f"--within {given!r} names no budget. Write it as AXIS=B, such as elapsed_seconds=600."
+        )
+    if not measure.yes_no:
+        raise UsageError(
+            f"--within takes an outcome, and {measure.name} is a number. Say --at-least as well."
+        )
+    spent = number_measure(sides.chosen, name, "axis")
+
+    def read(record: TrialRecord) -> bool | None:
+        at, outcome = spent.read(record), measure.read(record)
+        if at is None:
+            return False if outcome is False and record.censored is False else None
+        if at > budget:
+            return False
+        return outcome if outcome is not False or record.censored is False else None
+
+    return Measure(name=f"{measure.name} within {budget:g} {name}", yes_no=True, read=read, counts="share")
 
 
 def _p(value: float | None) -> str:

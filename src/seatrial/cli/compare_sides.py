@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.cli.estimate_answer import name_of
 from seatrial.cli.estimate_options import Asked
-from seatrial.cli.estimate_trials import Chosen, choose_trials
+from seatrial.cli.estimate_trials import Chosen, choose_trials, restricted
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.load import LoadedRecords, differences
 from seatrial.journal.run import Manifest, RunFolder
@@ -19,8 +19,9 @@ from seatrial.report.tables import Cell
 from seatrial.spec.faults import choose, shown
 
 SHOWN = 3
-# What may differ between two runs of one protocol: how much was run; seeds are looked at trial by trial.
-_NO_PROTOCOL = ("trials_per_task", "seed")
+# What may differ between two runs of one protocol: names, who was run, how much, and what was to be compared.
+# Tasks, arms and seeds are looked at by themselves.
+_NO_PROTOCOL = ("schema", "name", "tasks", "system", "trials_per_task", "seed", "arms", "primary")
 
 
 class Sides(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +123,7 @@ def _on_same_tasks(where: str, a: Cell, b: Cell, common: bool) -> tuple[Cell, Ce
             "Compare systems on the same tasks, or say --common-tasks to leave the others out",
         )  # fmt: skip
     kept = [
-        msgspec.structs.replace(cell, records=found, every=found)
+        restricted(cell, found)
         for cell in (a, b)
         for found in [[record for record in cell.records if record.task in shared]]
     ]
@@ -139,7 +140,7 @@ def _manifest(source: Path) -> Manifest | None:
 
 def _of_source(loaded: LoadedRecords) -> list[str]:
     """What an import says of versions and protocols; what its rows show is looked at for the two alone."""
-    shown_by_rows = differences(loaded.records)
+    shown_by_rows = differences(loaded.every)
     return [line for line in loaded.mixed if line not in shown_by_rows]
 
 
@@ -160,7 +161,7 @@ def _protocols(manifests: Sequence[Manifest]) -> list[str]:
     first, *others = manifests
     found = []
     for other in others:
-        keys = sorted({*first.experiment, *other.experiment} - {*_NO_PROTOCOL, "primary", "name"})
+        keys = sorted({*first.experiment, *other.experiment} - set(_NO_PROTOCOL))
         found += [
             f"Protocols differ in {key}: {shown(one)} and {shown(another)}."
             for key in keys
@@ -198,7 +199,7 @@ def _together(every: Sequence[Chosen]) -> LoadedRecords:
     return LoadedRecords(
         name=", ".join(one.loaded.name for one in every),
         records=[record for one in every for record in one.loaded.records],
-        attempts=sum(one.loaded.attempts for one in every),
+        every=[record for one in every for record in one.loaded.every],
         experiments=joined(lambda one: one.experiments),
         unfinished=[trial for one in every for trial in one.loaded.unfinished],
         limits=joined(lambda one: one.limits),

@@ -132,8 +132,9 @@ def plain(value: Any) -> Any:
 
 
 def intervals(answer: Answer) -> Drawing:
-    """The plain drawing: every line's value and interval."""
-    several = len({line.quantity for line in answer.lines}) > 1
+    """The plain drawing: value and interval of every line that counts what the first one does."""
+    alike = [line for line in answer.lines if line.counts == answer.lines[0].counts]
+    several = len({line.quantity for line in alike}) > 1
     return Drawing(
         look="intervals",
         rows=[
@@ -144,7 +145,7 @@ def intervals(answer: Answer) -> Drawing:
                 "high": line.estimate.high,
                 "y": f"{line.system}: {line.quantity}" if several else line.system,
             }
-            for line in answer.lines
+            for line in alike
         ],
         x=answer.title,
         y="",

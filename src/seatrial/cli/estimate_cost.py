@@ -47,9 +47,6 @@ def cost(
 def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, of: str, cap: float | None) -> Answer:
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     paid = number_measure(chosen, of, "cost")
-    if chosen.loaded.attempts > len(chosen.loaded.records):
-        repeated = chosen.loaded.attempts - len(chosen.loaded.records)
-        said.append(f"{repeated} attempts that were repeated are not in the costs.")
     lines: list[Line] = []
     for cell in chosen.cells:
         name = name_of(cell, chosen.cells)
@@ -69,7 +66,7 @@ def _per_success(cell: Cell, measure: Measure, paid: Measure, asked: Asked, name
     from seatrial.estimate.cost import cost_per_success
 
     found = cost_per_success(
-        by_task(cell.records, paid.read), valid_by_task(cell, measure.read),
+        by_task(cell.every, paid.read), valid_by_task(cell, measure.read),
         np.random.default_rng(asked.seed), asked.level, asked.draws or DRAWS,
     )  # fmt: skip
     told = []

@@ -8,13 +8,14 @@ import typer
 from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_drawing import Drawing
 from seatrial.cli.estimate_giving import estimated
-from seatrial.cli.estimate_options import Asked, Outcome, Source
+from seatrial.cli.estimate_options import BY_OPTION, Asked, Outcome, Source
 from seatrial.cli.estimate_trials import (
     Chosen,
     Measure,
     number_measure,
     only_tasks,
     outcome_measure,
+    parts_by,
     task_values,
     valid_by_task,
 )
@@ -41,15 +42,19 @@ def depth(
         list[float] | None,
         typer.Option(help="Inner edges of the buckets in which failures are counted; may be repeated."),
     ] = None,
+    by: Annotated[str | None, BY_OPTION] = None,
 ) -> None:
     """S(h), success on tasks of at least each depth; h50, where it falls to one half; and how trials fail.
 
     Failures are told apart by how the trial stopped.
     """
-    estimated(source, "depth", asked, lambda chosen: _answer(chosen, asked, outcome, axis, edge or []))
+    estimated(source, "depth", asked, lambda chosen: _answer(chosen, asked, outcome, (axis, by), edge or []))
 
 
-def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, axis: str, edges: list[float]) -> Answer:
+def _answer(
+    chosen: Chosen, asked: Asked, outcome: Outcome, what: tuple[str, str | None], edges: list[float]
+) -> Answer:
+    axis, by = what
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     declared = number_measure(chosen, axis, "axis")
     lines: list[Line] = []
@@ -58,9 +63,14 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, axis: str, edges: li
         depths = task_values(cell, axis, declared.read)
         kept, lost = only_tasks(cell, axis, depths)
         said += lost
-        found, drawn = _lines(kept, (measure, axis), depths, asked, edges, name_of(cell, chosen.cells))
-        lines += found
-        rows += drawn
+        name = name_of(cell, chosen.cells)
+        parts = [(name, kept)]
+        if by is not None:
+            parts += [(f"{name}, {stratum}", part) for stratum, part in parts_by(kept, by)]
+        for label, part in parts:
+            found, drawn = _lines(part, (measure, axis), depths, asked, edges, label)
+            lines += found
+            rows += drawn
     return Answer(
         title=f"{measure.name} against {axis}",
         lines=lines,

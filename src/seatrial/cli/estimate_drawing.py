@@ -7,18 +7,22 @@ from typing import Any, Literal
 import msgspec
 
 from seatrial.errors import UsageError
+from seatrial.journal.run import write_whole
 from seatrial.report.figures import FONT, INK, RULE, WIDTH
 
 Look = Literal["intervals", "steps", "lines", "points"]
 ROW_HEIGHT, CURVE_HEIGHT = 26, 360
+# More bands than this hide each other and the lines.
+MOST_BANDS = 4
 
 
 class Drawing(msgspec.Struct, frozen=True, kw_only=True):
     """What is drawn.
 
     Attributes:
-        look: "intervals" puts ``y`` names beside x with low to high; "steps" and "lines" draw y over x with a
-            band from low to high, a line for each series; "points" sets series by x and y.
+        look: "intervals" puts ``y`` names beside x with low to high; "steps" and "lines" draw y over x, a
+            line for each series, with a band from low to high unless there are more than four; "points" sets
+            series by x and y.
         rows: ``series``, ``x``, ``y``, ``low``, ``high``; nulls are not drawn.
         x, y: titles of the axes.
         log_x: whether x is drawn on a logarithmic scale; rows at or below 0 are then not drawn.
@@ -35,7 +39,8 @@ def draw(path: Path, drawing: Drawing, title: str) -> None:
     """Write the drawing.
 
     Raises:
-        UsageError: there is nothing to draw, or the file cannot be written.
+        UsageError: there is nothing to draw.
+        OSError: the file cannot be written; nothing is left of it.
     """
     rows = [clean for row in drawing.rows if (clean := _drawable(row, drawing)) is not None]
     if not rows:
@@ -49,7 +54,7 @@ def draw(path: Path, drawing: Drawing, title: str) -> None:
         if path.suffix == ".svg"
         else vl_convert.vegalite_to_html(spec, bundle=True)
     )
-    path.write_text(made, encoding="utf-8")
+    write_whole(path, made.encode(), sync=False)
 
 
 def _drawable(row: dict[str, Any], drawing: Drawing) -> dict[str, Any] | None:
@@ -129,4 +134,6 @@ def _over_x(drawing: Drawing) -> Any:
     shape: Literal["step-after", "linear"] = "step-after" if drawing.look == "steps" else "linear"
     band = bounded.mark_area(opacity=0.15, interpolate=shape).encode(x=_x(drawing), color=colour, **ends)
     line = base.mark_line(interpolate=shape, point=drawing.look == "lines")
-    return altair.layer(band, line.encode(x=_x(drawing), y=y, color=colour))
+    drawn = line.encode(x=_x(drawing), y=y, color=colour)
+    few = len({row["series"] for row in drawing.rows}) <= MOST_BANDS
+    return altair.layer(band, drawn) if few else altair.layer(drawn)

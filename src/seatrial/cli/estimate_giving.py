@@ -16,6 +16,22 @@ from seatrial.cli.show_steps import visible
 from seatrial.errors import UsageError
 
 
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an answer's data come from.
+
+    Attributes:
+        source: as the user named it.
+        experiments: ids behind it.
+        limits: what the source itself cannot say, in words.
+        mixed: versions or protocols that differ, in words.
+    """
+
+    source: str
+    experiments: list[str] = []
+    limits: list[str] = []
+    mixed: list[str] = []
+
+
 def estimated(source: Path, kind: str, asked: Asked, compute: Callable[[Chosen], Answer]) -> None:
     """Read the trials, compute, and deliver.
 
@@ -25,19 +41,29 @@ def estimated(source: Path, kind: str, asked: Asked, compute: Callable[[Chosen],
     asked.check()
     chosen = choose_trials(source, asked)
     answer = computed(str(source), kind, lambda: compute(chosen))
-    delivered(answer, kind, chosen, asked)
+    delivered(answer, kind, origin_of(chosen), asked)
 
 
-def delivered(answer: Answer, kind: str, chosen: Chosen, asked: Asked) -> None:
+def origin_of(chosen: Chosen) -> Origin:
+    """Where chosen trials come from."""
+    return Origin(
+        source=chosen.source,
+        experiments=chosen.loaded.experiments,
+        limits=chosen.limits,
+        mixed=chosen.mixed,
+    )
+
+
+def delivered(answer: Answer, kind: str, origin: Origin, asked: Asked) -> None:
     """Draw and print an answer, with the limits of its trials before its own."""
-    limits = list(dict.fromkeys([*chosen.limits, *answer.limits]))
+    limits = list(dict.fromkeys([*origin.limits, *answer.limits]))
     answer = msgspec.structs.replace(answer, limits=limits)
     if asked.plot is not None:
         draw(asked.plot, answer.drawing or intervals(answer), answer.title)
     if asked.json:
-        typer.echo(msgspec.json.encode(as_data(answer, kind, chosen, asked)))
+        typer.echo(msgspec.json.encode(as_data(answer, kind, origin, asked)))
         return
-    for text in as_text(answer, chosen.source, asked.level, chosen.mixed):
+    for text in as_text(answer, origin.source, asked.level, origin.mixed):
         typer.echo(visible(text))
     if asked.plot is not None:
         typer.echo(f"drawn: {asked.plot}")
@@ -55,19 +81,19 @@ def computed(source: str, kind: str, compute: Callable[[], Answer]) -> Answer:
         raise UsageError(f"{source}: no estimate of {kind}: {fault}") from fault
 
 
-def as_data(answer: Answer, kind: str, chosen: Chosen, asked: Asked) -> dict[str, Any]:
+def as_data(answer: Answer, kind: str, origin: Origin, asked: Asked) -> dict[str, Any]:
     """The answer for JSON, which has no infinity: infinite ends are null and a note says so."""
     return {
         "estimate": kind,
-        "source": chosen.source,
-        "experiments": chosen.loaded.experiments,
+        "source": origin.source,
+        "experiments": origin.experiments,
         "title": answer.title,
         "seed": asked.seed,
         "draws": asked.draws,
         "settings": plain(answer.settings),
         "lines": [line_data(line) for line in answer.lines],
         "limits": answer.limits,
-        "mixed": chosen.mixed,
+        "mixed": origin.mixed,
     }
 
 

@@ -1,12 +1,15 @@
 """``seatrial estimate horizon``: the human length of tasks that a system does with a given chance."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
-from seatrial.cli.estimate_answer import Answer, Line, counts_of, name_of
+from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_drawing import Drawing
 from seatrial.cli.estimate_giving import estimated
 from seatrial.cli.estimate_options import Asked, Outcome, Source
@@ -14,6 +17,7 @@ from seatrial.cli.estimate_text import number_words
 from seatrial.cli.estimate_trials import (
     Chosen,
     Measure,
+    find_measure,
     only_tasks,
     outcome_measure,
     task_values,
@@ -21,7 +25,9 @@ from seatrial.cli.estimate_trials import (
 )
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
+from seatrial.journal.run import RunFolder
 from seatrial.report.tables import Cell
+from seatrial.spec.frozen import frozen_task
 
 if TYPE_CHECKING:
     from seatrial.estimate.horizon import Horizon, HorizonAt
@@ -57,6 +63,15 @@ class Fit:
         bool,
         typer.Option("--sensitivity", help="Also under other ridges and weights, and without each family."),
     ] = False
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(help="With --sensitivity and --at-least: other thresholds to try; may be repeated."),
+    ] = None
+    human_times: Annotated[
+        bool,
+        typer.Option("--human-times", help="Resample the single human times that tasks declare, so that "
+                     "their spread is in the interval; runs of seatrial's only."),
+    ] = False  # fmt: skip
 
 
 @flat
@@ -79,12 +94,18 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, fit: Fit) -> Answer:
             f"{chosen.source}: no row has human_minutes, so there is no length to hold success against. "
             "`seatrial estimate depth --axis` takes other axes."
         )
+    times = _human_times(Path(chosen.source)) if fit.human_times else None
+    scores = find_measure(chosen, outcome.measure)[0]
     for cell in chosen.cells:
         name = name_of(cell, chosen.cells)
         minutes = task_values(cell, "human_minutes", lambda record: record.human_minutes)
         timed, lost = only_tasks(cell, "human_minutes", minutes)
         said += lost
-        found, variants = _horizons(timed, measure, minutes, asked, fit)
+        options = _options(timed, minutes, times, asked, fit)
+        found = _horizon(timed, measure, minutes, asked, options)
+        variants = (
+            _variants(timed, scores, outcome.at_least, minutes, options, fit) if fit.sensitivity else []
+        )
         lines += [_line(timed, measure, name, found, at, variants) for at in found.horizons]
         rows += _bins(name, found)
     drawn = Drawing(
@@ -95,38 +116,75 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, fit: Fit) -> Answer:
     return Answer(title=title, lines=lines, limits=said, settings=settings, drawing=drawn)
 
 
-def _horizons(
-    cell: Cell, measure: Measure, minutes: dict[str, float], asked: Asked, fit: Fit
-) -> tuple["Horizon", list[dict[str, Any]]]:
-    # Loaded here, since numpy slows every start.
-    import msgspec
-    import numpy as np
+def _human_times(folder: Path) -> dict[str, list[float]]:
+    """Each task's single human times, in minutes, as its folder declared them.
 
-    from seatrial.estimate import horizon as room
+    Raises:
+        UsageError: not a run of ours, or no task declares any.
+    """
+    own = folder.is_dir() and RunFolder.open(folder).manifest().imported is None
+    found: dict[str, list[float]] = {}
+    for task in RunFolder.open(folder).manifest().tasks if own else ():
+        declared = frozen_task(task, folder).human_minutes
+        if declared is not None and declared.times:
+            found[task.id] = declared.times
+    if not found:
+        raise UsageError(f"{folder}: no task declares single human times. Leave out --human-times.")
+    return found
+
+
+def _options(
+    cell: Cell,
+    minutes: dict[str, float],
+    times: dict[str, list[float]] | None,
+    asked: Asked,
+    fit: Fit,
+) -> "HorizonOptions":
+    # Loaded here, since numpy slows every start.
     from seatrial.estimate.horizon_draws import DRAWS, HorizonOptions
 
     families = task_values(cell, "family", lambda record: record.family)
-    options = HorizonOptions(
+    return HorizonOptions(
         chances=tuple(fit.chance or (0.5, 0.8)),
         families={task: families.get(task, task) for task in minutes},
         weighting=fit.weighting.value,
         ridge=fit.ridge,
+        human_times=None
+        if times is None
+        else {task: found for task, found in times.items() if task in minutes},
         level=asked.level,
         draws=asked.draws or DRAWS,
     )
-    outcomes = valid_by_task(cell, measure.read)
-    found = room.horizon(outcomes, minutes, np.random.default_rng(asked.seed), options)
-    variants = _variants(outcomes, minutes, options) if fit.sensitivity else []
-    return found, [msgspec.to_builtins(variant) for variant in variants]
+
+
+def _horizon(
+    cell: Cell, measure: Measure, minutes: dict[str, float], asked: Asked, options: "HorizonOptions"
+) -> "Horizon":
+    # Loaded here, since numpy slows every start.
+    import numpy as np
+
+    from seatrial.estimate import horizon as room
+
+    rng = np.random.default_rng(asked.seed)
+    return room.horizon(valid_by_task(cell, measure.read), minutes, rng, options)
 
 
 def _variants(
-    outcomes: dict[str, list[Any]], minutes: dict[str, float], options: "HorizonOptions"
-) -> list[Any]:
+    cell: Cell,
+    scores: Measure,
+    at_least: float | None,
+    minutes: dict[str, float],
+    options: "HorizonOptions",
+    fit: Fit,
+) -> list[dict[str, Any]]:
+    """The same under other ridges, weightings and thresholds, and without each family."""
     # Loaded here, since numpy slows every start.
     from seatrial.estimate.sensitivity import horizon_sensitivity
 
-    return list(horizon_sensitivity(outcomes, minutes, options))
+    threshold = 1.0 if at_least is None else at_least
+    others = fit.threshold or () if at_least is not None else ()
+    found = horizon_sensitivity(valid_by_task(cell, scores.read), minutes, options, threshold, others)
+    return [msgspec.to_builtins(variant) for variant in found]
 
 
 def _line(
@@ -134,7 +192,9 @@ def _line(
 ) -> Line:
     column = [one.chance for one in found.horizons].index(at.chance)
     shown = number_words(at.estimate.value, "minutes") if at.place == "inside" else f"{at.shown} ({at.place})"
-    told = [_other_choices(at.chance, column, variants[1:])] if variants else []
+    told = [_success_by_length(found)] if column == 0 and found.bins else []
+    if variants:
+        told.append(_other_choices(at.chance, column, variants[1:]))
     facts = {
         "chance": at.chance, "place": at.place, "fitted": at.fitted, "draws_below": at.draws_below,
         "draws_beyond": at.draws_beyond, "draws_undefined": at.draws_undefined, "draws": found.draws,
@@ -160,6 +220,22 @@ def _line(
         facts=facts,
         told=told,
     )
+
+
+def _success_by_length(found: "Horizon") -> str:
+    """Success on tasks of each bin of length, beside what the curve says of them."""
+    words = []
+    for part in found.bins:
+        if part.rate.n_trials:
+            where = f"under {part.high:g}" if part.low == 0 else f"{part.low:g} and more"
+            if part.low > 0 and part.high != math.inf:
+                where = f"{part.low:g} to {part.high:g}"
+            fitted = "" if part.fitted is None else f", fitted {number_words(part.fitted, SHARE)}"
+            words.append(
+                f"{where}: {number_words(part.rate.value, SHARE)} of {part.rate.n_trials} trials on "
+                f"{part.rate.n_tasks} tasks{fitted}"
+            )
+    return f"success by human minutes, tasks counting alike: {'; '.join(words)}"
 
 
 def _other_choices(chance: float, column: int, variants: list[dict[str, Any]]) -> str:

@@ -22,6 +22,9 @@ LEVEL_OPTION = typer.Option(help="Confidence level of the intervals, in (0, 1)."
 SEED_OPTION = typer.Option(help="Of all randomness: the same seed gives the same numbers.", show_default=True)
 JSON_OPTION = typer.Option("--json", help="Print the same facts as one JSON object.")
 DRAWS_OPTION = typer.Option(help="Bootstrap samples; the method's own number if left out.", min=1)
+BY_OPTION = typer.Option(
+    metavar="COLUMN", help="Also within each value of a column, such as family, horizon_group or batch."
+)
 PLOT_OPTION = typer.Option(help="Also draw it, into a new or existing .svg or .html file.")
 
 

@@ -70,7 +70,7 @@ def frontier(chosen: Chosen, asked: Asked, outcome: Outcome, cost: str, gate: fl
     systems = {
         name_of(cell, chosen.cells): Candidate(
             outcomes=valid_by_task(cell, measure.read),
-            costs=by_task(cell.records, paid.read),
+            costs=by_task(cell.every, paid.read),
             violations=valid_by_task(cell, violated) if watched else None,
         )
         for cell in chosen.cells

@@ -1,5 +1,6 @@
 """``seatrial estimate passk``: one success among k attempts, k in a row, and the attempt a selector picks."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from seatrial.cli.estimate_giving import estimated
 from seatrial.cli.estimate_options import Asked, Outcome, Source
 from seatrial.cli.estimate_trials import (
     Chosen,
+    Measure,
     find_measure,
     number_measure,
     outcome_measure,
@@ -18,6 +20,7 @@ from seatrial.cli.estimate_trials import (
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
 from seatrial.report.tables import Cell
+from seatrial.spec.faults import choose, shown
 
 if TYPE_CHECKING:
     from seatrial.estimate.passk import Kind, PassK
@@ -25,54 +28,58 @@ if TYPE_CHECKING:
 MOST_K = 10
 
 
-@flat
-def passk(
-    source: Source,
-    asked: Asked,
-    outcome: Outcome,
+@dataclass(frozen=True)
+class Tries:
+    """What is asked of repeated attempts; each field is an option."""
+
     k: Annotated[
         list[int] | None,
         typer.Option("--k", help="Attempts; may be repeated. 1 to as many as every task has, 10 at most."),
-    ] = None,
+    ] = None
     select: Annotated[
         str | None, typer.Option(help="Also select@k: the attempt with the highest value of this is taken.")
-    ] = None,
+    ] = None
     cost: Annotated[
         str | None, typer.Option(help="Also what k attempts cost: money, actions, output_tokens …")
-    ] = None,
-    by_task: Annotated[bool, typer.Option("--by-task", help="Also every task's own values.")] = False,
-) -> None:
+    ] = None
+    by_task: Annotated[bool, typer.Option("--by-task", help="Also every task's own values.")] = False
+    side_effects: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TASK", help="Task whose attempts act on the world outside; left out of "
+                     "pass@k and select@k beyond 1. May be repeated."),
+    ] = None  # fmt: skip
+
+
+@flat
+def passk(source: Source, asked: Asked, outcome: Outcome, tries: Tries) -> None:
     """pass@k (one of k attempts succeeds) and pass^k (all k do), over tasks; unbiased, without replacement.
 
     Trials of one task are taken as attempts at it; those that ended for reasons of infrastructure are none.
     """
-    estimated(
-        source, "passk", asked, lambda chosen: _answer(chosen, asked, outcome, k, (select, cost, by_task))
-    )
+    estimated(source, "passk", asked, lambda chosen: _answer(chosen, asked, outcome, tries))
 
 
-def _answer(
-    chosen: Chosen,
-    asked: Asked,
-    outcome: Outcome,
-    ks: list[int] | None,
-    more: tuple[str | None, str | None, bool],
-) -> Answer:
+def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, tries: Tries) -> Answer:
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
-    select, cost, by_task = more
+    tasks = {record.task for record in chosen.records}
+    for task in tries.side_effects or ():
+        if task not in tasks:
+            raise UsageError(
+                f"{chosen.source}: there is no task {shown(task)}. {choose(task, tasks, 'a task')}."
+            )
     lines: list[Line] = []
     rows: list[dict[str, Any]] = []
     for cell in chosen.cells:
         name = name_of(cell, chosen.cells)
         counted = counts_of(cell, [measure.read(record) for record in cell.valid], True)
         fewest = min(map(len, _tried(valid_by_task(cell, measure.read)).values()), default=0)
-        wanted = ks or list(range(1, min(fewest, MOST_K) + 1))
+        wanted = tries.k or list(range(1, min(fewest, MOST_K) + 1))
         if not wanted:
             raise UsageError(
                 f"{chosen.source}: {name} has no valid trial. Choose other systems with --system."
             )
-        for found in _all(chosen, cell, asked, measure.read, (wanted, select, cost)):
-            lines.append(_line(name, found, counted, by_task))
+        for found in _all(chosen, cell, asked, measure, tries, wanted):
+            lines.append(_line(name, found, counted, tries.by_task))
             rows.append({"series": f"{name}: {found.kind}", "x": found.k, "y": found.estimate.value,
                          "low": found.estimate.low, "high": found.estimate.high})  # fmt: skip
     drawn = Drawing(look="lines", rows=rows, x="k attempts", y="share of tasks")
@@ -80,7 +87,7 @@ def _answer(
         title=f"pass@k and pass^k by {measure.name}",
         lines=lines,
         limits=said,
-        settings={"measure": measure.name, "select": select, "cost": cost},
+        settings={"measure": measure.name, "select": tries.select, "cost": tries.cost},
         drawing=drawn,
     )
 
@@ -90,7 +97,7 @@ def _tried(by_task: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def _all(
-    chosen: Chosen, cell: Cell, asked: Asked, read: Any, wanted: tuple[list[int], str | None, str | None]
+    chosen: Chosen, cell: Cell, asked: Asked, measure: Measure, tries: Tries, ks: list[int]
 ) -> "list[PassK]":
     # Loaded here, since numpy slows every start.
     import numpy as np
@@ -98,18 +105,19 @@ def _all(
     from seatrial.estimate.bootstrap import DRAWS
     from seatrial.estimate.passk import Attempts, pass_k
 
-    ks, select, cost = wanted
-    outcomes = _tried(valid_by_task(cell, read))
+    outcomes = _tried(valid_by_task(cell, measure.read))
     costs = scores = None
-    if cost is not None:
-        costs = _tried(valid_by_task(cell, number_measure(chosen, cost, "cost").read))
-    if select is not None:
-        scores = _tried(valid_by_task(cell, find_measure(chosen, select)[0].read))
-    kinds: list[Kind] = ["pass@k", "pass^k", *(["select@k"] if select is not None else [])]  # type: ignore[list-item]
+    if tries.cost is not None:
+        costs = _tried(valid_by_task(cell, number_measure(chosen, tries.cost, "cost").read))
+    if tries.select is not None:
+        scores = _tried(valid_by_task(cell, find_measure(chosen, tries.select)[0].read))
+    kinds: list[Kind] = ["pass@k", "pass^k"]
+    if tries.select is not None:
+        kinds.append("select@k")
     return [
         pass_k(
             outcomes, k, np.random.default_rng(asked.seed), kind, scores if kind == "select@k" else None,
-            Attempts(costs=costs), asked.level, asked.draws or DRAWS,
+            Attempts(costs=costs, side_effects=tries.side_effects or ()), asked.level, asked.draws or DRAWS,
         )
         for kind in kinds
         for k in ks

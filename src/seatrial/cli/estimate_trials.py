@@ -16,6 +16,7 @@ from seatrial.spec.faults import choose, shown
 
 SUCCESS = "success"
 # Columns that say where a row comes from, not what a trial showed.
+_NO_STRATUM = ("experiment", "trial", "system", "arm")
 _NO_MEASURE = ("seed", "attempt", "repeat", "weight")
 
 
@@ -41,7 +42,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         source: as the user named it.
         loaded: everything the source holds.
-        cells: one for each system and arm, in the order they came; ``every`` repeats ``records``.
+        cells: one for each system and arm, in the order they came.
         limits: what holds for all numbers made of them, in words.
         mixed: versions or protocols that differ, in words.
     """
@@ -80,14 +81,21 @@ def choose_trials(source: Path, asked: Asked) -> Chosen:
     if asked.common_tasks:
         groups, said = _on_common_tasks(groups)
         limits += said
-    cells = [cell_of(system, arm, found) for (system, arm), found in groups.items()]
+    limits += [f"Money is in {name}." for name in sorted({r.currency for r in records if r.currency})]
+    cells = [cell_of(system, arm, found, loaded.every) for (system, arm), found in groups.items()]
     _refuse_pooling(source, cells, asked.allow_mixed)
     return Chosen(source=str(source), loaded=loaded, cells=cells, limits=limits, mixed=loaded.mixed)
 
 
-def cell_of(system: str, arm: str, records: list[TrialRecord]) -> Cell:
-    """Records of one system and arm as a cell of the whole."""
-    return Cell(system=system, arm=arm, stratum=WHOLE, records=records, every=records)
+def cell_of(system: str, arm: str, records: list[TrialRecord], every: Sequence[TrialRecord]) -> Cell:
+    """Records of one system and arm as a cell of the whole.
+
+    Args:
+        every: those of all attempts, of other trials too.
+    """
+    trials = {(record.experiment, record.trial) for record in records}
+    attempts = [record for record in every if (record.experiment, record.trial) in trials]
+    return Cell(system=system, arm=arm, stratum=WHOLE, records=records, every=attempts)
 
 
 def _of_systems(
@@ -289,10 +297,38 @@ def task_values(cell: Cell, name: str, read: Callable[[TrialRecord], Any]) -> di
     return found
 
 
+def parts_by(cell: Cell, column: str) -> list[tuple[str, Cell]]:
+    """The cell once for each value of a column, by value; rows without one are a part of their own.
+
+    Raises:
+        UsageError: no such column, or it is unknown in every row.
+    """
+    names = [field.name for field in msgspec.structs.fields(TrialRecord) if field.name not in _NO_STRATUM]
+    there = [name for name in names if any(getattr(record, name) is not None for record in cell.records)]
+    if column not in there:
+        raise UsageError(
+            f"{cell.system} has no {shown(column)} to divide by. {choose(column, there, 'a column')}."
+        )
+    found: dict[Any, list[TrialRecord]] = {}
+    for record in cell.records:
+        value = getattr(record, column)
+        found.setdefault(", ".join(value) if isinstance(value, list) else value, []).append(record)
+    known = sorted(value for value in found if value is not None)
+    return [
+        (f"{column} {'unknown' if value is None else value}", restricted(cell, found[value]))
+        for value in [*known, *([None] if None in found else [])]
+    ]
+
+
 def only_tasks(cell: Cell, name: str, tasks: Mapping[str, object]) -> tuple[Cell, list[str]]:
     """The cell on tasks that have a property, and what was left out, in words."""
     kept = [record for record in cell.records if record.task in tasks]
     lost = {record.task for record in cell.records} - set(tasks)
     trials = len(cell.records) - len(kept)
     said = [f"{len(lost)} tasks ({trials} trials) of {cell.system} lack {name} and are left out."]
-    return msgspec.structs.replace(cell, records=kept, every=kept), said if lost else []
+    return restricted(cell, kept), said if lost else []
+
+
+def restricted(cell: Cell, records: list[TrialRecord]) -> Cell:
+    """The cell on some of its records, with all attempts at those trials."""
+    return cell_of(cell.system, cell.arm, records, cell.every)

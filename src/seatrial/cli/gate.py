@@ -12,6 +12,7 @@ from seatrial.cli.estimate_answer import plain
 from seatrial.cli.estimate_options import JSON_OPTION, Asked
 from seatrial.cli.estimate_text import aligned, interval_words, number_words
 from seatrial.cli.estimate_trials import (
+    SUCCESS,
     Chosen,
     Measure,
     by_task,
@@ -81,7 +82,8 @@ def _judged(asked: Rules, runs: list[Path], allow_mixed: bool) -> tuple["GateRes
     if asked.rule:
         chosen = _candidate(runs[0], asked.system, options)
         system = chosen.cells[0].system
-        limits += [*chosen.limits, *(f"mixed: {line}" for line in chosen.mixed)]
+        said = find_measure(chosen, SUCCESS)[1]
+        limits += [*chosen.limits, *said, *(f"mixed: {line}" for line in chosen.mixed)]
         findings += judge(_gate_rules(asked.rule), _estimates(asked.rule, chosen, options)).findings
     if asked.regression is not None:
         wanted, changes, said, system = _regression(asked, asked.regression, runs, options)
@@ -124,7 +126,8 @@ def _key(rule: Rule) -> str:
 
 
 def _estimates(rules: list[Rule], chosen: Chosen, options: Asked) -> Estimates:
-    strata = {cell.stratum: cell for cell in cells(chosen.cells[0].records, chosen.cells[0].records)}
+    whole = chosen.cells[0]
+    strata = {cell.stratum: cell for cell in cells(whole.records, whole.every)}
     found: Estimates = {}
     for rule in rules:
         for stratum in rule.strata:
@@ -142,18 +145,19 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
     import numpy as np
 
     from seatrial.estimate.cost import cost_per_success
-    from seatrial.estimate.endings import SUCCESS, Ending
+    from seatrial.estimate.endings import SUCCESS as SUCCEEDED
+    from seatrial.estimate.endings import Ending
     from seatrial.estimate.means import mean_over_tasks
     from seatrial.estimate.rates import rate_over_tasks
     from seatrial.estimate.tail import tail_quantiles
 
     rng = np.random.default_rng(options.seed)
-    success, _ = find_measure(chosen, "success")
+    success, _ = find_measure(chosen, SUCCESS)
     if rule.measure == INVALID:
         return rate_over_tasks(by_task(cell.records, lambda r: r.terminal_class == INVALID), options.level)
     if match := PER_SUCCESS.fullmatch(rule.measure):
         paid = number_measure(chosen, match["of"], "cost")
-        costs, outcomes = by_task(cell.records, paid.read), valid_by_task(cell, success.read)
+        costs, outcomes = by_task(cell.every, paid.read), valid_by_task(cell, success.read)
         return cost_per_success(costs, outcomes, rng, options.level).estimate
     if match := QUANTILE.fullmatch(rule.measure):
         spent = number_measure(chosen, match["of"], "cost")
@@ -165,7 +169,7 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
                 return Estimate(value=None, level=options.level, method="none", unit="tasks", n_tasks=0,
                                 n_trials=0, notes=[note])  # fmt: skip
             solved = rule.cap is None or success.read(record)
-            ends.setdefault(record.task, []).append(Ending(float(at), SUCCESS if solved else None))
+            ends.setdefault(record.task, []).append(Ending(float(at), SUCCEEDED if solved else None))
         cap = np.inf if rule.cap is None else rule.cap
         return tail_quantiles(ends, cap, rng, (int(match["percent"]) / 100,), options.level)[0].estimate
     measure = find_measure(chosen, rule.measure)[0]
@@ -184,7 +188,7 @@ def _regression(
     from seatrial.estimate.regression import Margins, regression_rules, regressions
 
     sides = choose_sides(runs, (asked.system, wanted.baseline), options)
-    success, said = find_measure(sides.chosen, "success")
+    success, said = find_measure(sides.chosen, SUCCESS)
     given = {name: getattr(wanted, name) for name in MARGINS}
     margins = Margins(**{name: 0.0 if margin is None else margin for name, margin in given.items()})
     rules = [
@@ -213,7 +217,7 @@ def _side(chosen: Chosen, cell: Cell, success: Measure, wanted: Regression) -> "
         success=valid_by_task(cell, success.read),
         violations=valid_by_task(cell, RATES["any_hard_violation"]),
         seconds=valid_by_task(cell, time.read),
-        costs=by_task(cell.records, cost.read),
+        costs=by_task(cell.every, cost.read),
     )
 
 

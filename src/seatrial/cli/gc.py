@@ -6,9 +6,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from seatrial.journal.run import RunFolder
 from seatrial.schedule.gc import Garbage, delete, disk_use, find_garbage
-from seatrial.schedule.open_run import lock_run
+from seatrial.schedule.locking import lock_run
 
 
 def gc(
@@ -23,8 +22,7 @@ def gc(
     An object that the manifest, a journal, a derived file or another kept object names stays, whatever the
     name means there. Finished and unfinished runs can be cleaned alike; a run somebody works on is refused.
     """
-    folder = RunFolder.open(run)
-    with lock_run(folder):
+    with lock_run(run) as folder:
         before, garbage = disk_use(run), find_garbage(folder)
         if not dry_run:
             delete(folder, garbage)

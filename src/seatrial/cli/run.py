@@ -14,8 +14,7 @@ from seatrial.errors import SeatrialError
 from seatrial.evidence.read import read_run
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
-from seatrial.schedule.leftovers import close_dead_attempts
-from seatrial.schedule.open_run import lock_run, open_run
+from seatrial.schedule.open_run import HeldRun, hold_run
 from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.spending import Cap
@@ -108,31 +107,33 @@ def run(
     orders = Orders(workers, which.selection(), cap, rerun_infrastructure)
     try:
         loaded = load_experiment(experiment)
-        orders.selection.of(plan(loaded))  # a filter that fits nothing is told before anything is written
-        folder = open_run(loaded, out or Path("runs") / loaded.spec.name, unsafe)
-        if unsafe:
-            typer.echo(UNSAFE_LINE, err=True)
-        with lock_run(folder):
-            tally = _carry_out(folder, orders, json)
+        # A filter that fits nothing, or a bound that cannot be held, is told before anything is written.
+        wanted = {planned.system for planned in orders.selection.of(plan(loaded))}
+        cap.check([system for system in loaded.spec.system if system.name in wanted], unsafe)
+        with hold_run(loaded, out or Path("runs") / loaded.spec.name, orders, unsafe) as held:
+            if unsafe:
+                typer.echo(UNSAFE_LINE, err=True)
+            tally = _carry_out(held, orders, json)
     except KeyboardInterrupt:
         typer.echo(AGAIN_LINE, err=True)
         raise typer.Exit(INTERRUPTED_STATUS) from None
-    _conclude(folder, tally, json)
+    _conclude(held.run, tally, json)
 
 
-def _carry_out(folder: RunFolder, orders: Orders, json: bool) -> Tally:
-    manifest = folder.manifest()
-    dead = close_dead_attempts(folder, manifest)
-    if dead:
-        marked = f"{len(dead)} attempts of a runner that died are kept and marked: {', '.join(dead)}"
-        typer.echo(marked, err=json)
+def _carry_out(held: HeldRun, orders: Orders, json: bool) -> Tally:
+    if held.died:
+        marked = f"{len(held.died)} attempts of a runner that died are kept and marked: "
+        typer.echo(marked + ", ".join(held.died), err=json)
     console = Console(stderr=json, quiet=json)
     with on_signals() as stop, progress(console) as bar:
-        return run_plan(folder, manifest, Shown(len(manifest.plan), bar), orders, stop)
+        return run_plan(held.run, held.manifest, Shown(len(held.manifest.plan), bar), orders, stop)
 
 
 def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
     """Write the records, say what came of it, and end with the status that fits."""
+    if tally.unjudged and tally.interrupted:
+        typer.echo(AGAIN_LINE, err=True)
+        raise typer.Exit(INTERRUPTED_STATUS)
     if tally.unjudged:
         listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.unjudged.items())
         raise SeatrialError(
@@ -161,6 +162,7 @@ def _outcome(folder: RunFolder, tally: Tally, records: object) -> dict[str, obje
         "left": tally.left,
         "not_begun": tally.waiting,
         "capped": tally.capped,
+        "beyond_cap": tally.beyond_cap,
         "interrupted": tally.interrupted,
         "killed": tally.killed,
         "infrastructure_ends": tally.infrastructure_ends,
@@ -181,10 +183,12 @@ def _end(tally: Tally) -> None:
     if tally.capped is not None:
         typer.echo(
             f"seatrial: {len(tally.waiting)} trials not run because of the cap: {tally.capped}. "
-            "Give the same command with a higher one to go on.",
+            "Give the same command with a higher one, or without it, to go on.",
             err=True,
         )
         status = 1
+    if tally.beyond_cap is not None:
+        typer.echo(f"seatrial: {tally.beyond_cap}.", err=True)
     if tally.interrupted:
         typer.echo(AGAIN_LINE, err=True)
         status = INTERRUPTED_STATUS

@@ -99,11 +99,13 @@ def under_way(row: Running) -> str:
 
 def cost(spent: Spent) -> str:
     """What was spent, in words; what nobody knows is said to be unknown."""
+    unseen = f"; {spent.unseen} attempts whose model calls nobody saw" if spent.unseen else ""
     if not spent.calls:
-        return "no model calls"
+        return "no model calls" + unseen
     tokens = _sum(f"{spent.tokens:,} tokens", "tokens unknown", spent.without_tokens, spent.calls)
-    money = _sum(f"money {spent.money:.4f}", "money unknown", spent.without_money, spent.calls)
-    return f"{spent.calls} model calls, {tokens}, {money}"
+    known = f"{spent.currency or 'money'} {spent.money:.4f}"
+    money = _sum(known, "money unknown", spent.without_money, spent.calls)
+    return f"{spent.calls} model calls, {tokens}, {money}{unseen}"
 
 
 def _sum(known: str, nothing_known: str, unknown: int, calls: int) -> str:

@@ -17,11 +17,10 @@ from seatrial.cli.shell_input import Input
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import SeatrialError, UsageError
 from seatrial.evidence.read import read_run
-from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
 from seatrial.records.trial import TrialRecord
 from seatrial.schedule.leftovers import close_dead_attempts
-from seatrial.schedule.open_run import lock_run, open_run
+from seatrial.schedule.open_run import HeldRun, hold_run
 from seatrial.spec.experiment import Script
 from seatrial.spec.loading import LoadedTask, load_script, load_task
 from seatrial.spec.person import person_experiment
@@ -62,12 +61,11 @@ def shell(
     if out is not None and (out / "manifest.json").exists():
         raise UsageError(f"{out}: holds a run already, and a session is not gone on with. Give a new folder.")
     with _folder(out) as folder:
-        run = open_run(person_experiment(loaded), folder)
-        with lock_run(run):
+        with hold_run(person_experiment(loaded), folder) as held:
             try:
-                front = _work(loaded, run, script, str(play), watch, json)
+                front = _work(loaded, held, script, str(play), watch, json)
             finally:
-                close_dead_attempts(run, run.manifest())
+                close_dead_attempts(held.run, held.manifest)
         record = read_run(folder).attempts[-1].record
         write_records(folder / "records.parquet", [record])
         _conclude(record, out, json)
@@ -83,18 +81,18 @@ def _script(task: Path, play: Path) -> Path:
 
 
 def _work(
-    loaded: LoadedTask, run: RunFolder, script: Script | None, name: str, watch: bool, json: bool
+    loaded: LoadedTask, held: HeldRun, script: Script | None, name: str, watch: bool, json: bool
 ) -> Front:
     """Hold the session to its end; returns what became of it."""
-    planned = run.manifest().plan[0]
-    job = TrialJob(run=str(run.folder.resolve()), trial=planned.trial, attempt=1)
+    planned = held.manifest.plan[0]
+    job = TrialJob(run=str(held.run.folder.resolve()), trial=planned.trial, attempt=1)
 
     def say(text: str) -> None:
         typer.echo(text, err=json)
 
     lines = Input()
     with Session(job) as session:
-        front = Front(loaded, session, run.journal_path(planned.trial, 1), lines, say)
+        front = Front(loaded, session, lines, say)
         if lines.is_terminal:
             say(f"{loaded.spec.id}: you are in its sandbox. `:goal` shows what to do, `:help` what there is.")
         if watch:

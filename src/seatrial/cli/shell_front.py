@@ -19,8 +19,6 @@ from seatrial.cli.shell_save import Deed, save_solution
 from seatrial.cli.show_steps import visible, visible_line
 from seatrial.errors import UsageError
 from seatrial.journal.entries import ROOTS
-from seatrial.journal.events import ConstraintViolated
-from seatrial.journal.reader import read_journal
 from seatrial.records.verdicts import VerdictRow
 from seatrial.spec.credit import progress
 from seatrial.spec.experiment import Script
@@ -63,7 +61,6 @@ class Front:
     Args:
         task: the task, from its folder.
         session: the process that holds the trial.
-        journal: of the trial, for what the answers do not say.
         lines: where commands come from.
         say: shows a text.
 
@@ -71,15 +68,13 @@ class Front:
         unmet: subgoals that the last ``:verify`` found other than passed.
     """
 
-    def __init__(
-        self, task: LoadedTask, session: Session, journal: Path, lines: Input, say: Callable[[str], None]
-    ) -> None:
-        self._task, self._session, self._journal, self._lines = task, session, journal, lines
-        self._say = say
+    def __init__(self, task: LoadedTask, session: Session, lines: Input, say: Callable[[str], None]) -> None:
+        self._task, self._session, self._lines, self._say = task, session, lines, say
         self._cwd, self._watched = HOME, False
         self._deeds: list[Deed] = []
         self._known: dict[str, str] = {}
-        self._broken = 0
+        self._broken = list(session.start.broken)
+        self._broken_told = 0
         self._over = False
         self.unmet: list[str] = []
         self._commands: dict[str, Callable[[str], None]] = {
@@ -244,6 +239,7 @@ class Front:
         # At a terminal an interrupt is for the command under way; a pipe's interrupt is for all of it.
         with self._session.interruptible() if self._lines.is_terminal else nullcontext():
             answer = self._session.ask(request)
+        self._broken += answer.broken
         self._over = answer.stop_reason is not None
         return answer
 
@@ -284,7 +280,7 @@ class Front:
         self._watched = wish == "on"
         if self._watched:
             self._progress("")
-            self._broken = len(self._violations())
+            self._broken_told = len(self._broken)
 
     def _show_moved(self) -> None:
         before = dict(self._known)
@@ -293,14 +289,9 @@ class Front:
                 self._say(f"  {row.subgoal}: {before.get(row.subgoal, 'not judged')} → {row.verdict}")
         if self._known != before:
             self._say_progress()
-        broken = self._violations()
-        for event in broken[self._broken :]:
+        for event in self._broken[self._broken_told :]:
             self._say(f"  {'hard' if event.hard else 'soft'} constraint broken: {event.constraint}")
-        self._broken = len(broken)
-
-    def _violations(self) -> list[ConstraintViolated]:
-        events = read_journal(self._journal).events
-        return [event for event in events if isinstance(event, ConstraintViolated) and event.certain]
+        self._broken_told = len(self._broken)
 
     def _state(self, rest: str) -> None:
         answer = self._ask(Ask(what="look"))
@@ -314,7 +305,7 @@ class Front:
             self._say(f"  … {len(answer.changes) - SHOWN} more")
         if not answer.changes:
             self._say("  nothing differs from the start")
-        for event in self._violations():
+        for event in self._broken:
             kind = "hard" if event.hard else "soft"
             self._say(f"  {kind} constraint broken at step {event.step}: {event.constraint}")
 

@@ -161,6 +161,8 @@ def worded(data: Mapping[str, Any], name: str) -> str:
         return f"{value} (steps {', '.join(map(str, data['wasted_steps'][WASTE[name]]))})"
     if name.endswith("_us") and value is not None:
         return f"{value} ({value / 1e6:.2f} s)"
+    if name == "money" and value is not None and data["currency"] is not None:
+        return f"{data['currency']} {plain(value)}"
     return plain(value)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, task_weights
-from seatrial.estimate.draws import defined_interval, drawn_sums
+from seatrial.estimate.draws import defined_interval, drawn_statistic
 from seatrial.estimate.estimate import Estimate
 
 Rating = str | int | float | bool
@@ -276,7 +276,7 @@ def _over_items(
         return _nothing(shape, method, [*notes, UNDEFINED])
     if len(rows) == 1:
         return _estimate(value, (None, None), shape, method, [*notes, "No interval: there is one item."])
-    low, high, said = defined_interval(statistic(drawn_sums(rows, rng, draws)), level)
+    low, high, said = defined_interval(drawn_statistic(rows, statistic, rng, draws), level)
     return _estimate(value, (low, high), shape, f"{method}; {BOOTSTRAP}", notes + said)
 
 

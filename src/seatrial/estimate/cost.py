@@ -57,15 +57,16 @@ def cost_per_success(
 
     Args:
         costs: task to the cost of every attempt, failed and repeated ones included, each at least 0.
-        successes: task to the outcomes of its valid trials, of the same tasks. Unknown outcomes are taken
-            both ways, and the value is then null.
+        successes: task to the outcomes of its valid trials, of the same tasks; empty for a task without any,
+            whose costs are paid all the same. Unknown outcomes are taken both ways, and the value is then
+            null.
         rng: source of all randomness.
         level: confidence level, in (0, 1).
         draws: bootstrap samples, at least 1.
 
     Returns:
-        Infinite, with the reason, where no trial succeeded; its low end is then the mean cost of a trial
-        over the highest success rate the trials allow.
+        Infinite, with the reason, where no trial succeeded; its low end is then the cost of all attempts to a
+        valid trial over the highest success rate the trials allow.
 
     Raises:
         ValueError: the two are of different tasks, or a cost is negative, NaN or infinite.
@@ -77,14 +78,21 @@ def cost_per_success(
     if any(cost is not None and cost < 0 for trials in costs.values() for cost in trials):
         raise ValueError("cost per success: a cost is below 0")
     judged = measured(successes)
-    paid = {task: costs[task] for task in judged}
-    if not judged or count_unknown(paid) or any(not len(trials) for trials in paid.values()):
-        reason = "a cost is unknown" if judged else "there is no valid trial"
+    if reason := _no_ratio(costs, judged):
         notes = [f"No ratio: {reason}.", *scope_notes(successes)]
-        return CostPerSuccess(estimate=_estimate(judged, level, None, (None, None, "none"), notes))
-    totals = np.array([math.fsum(sorted(c for c in trials if c is not None)) for trials in paid.values()])
+        tasks = len(measured(costs))
+        return CostPerSuccess(estimate=_estimate(tasks, judged, level, None, (None, None, "none"), notes))
+    # Tasks without a valid trial come last: they are paid for and hold no success.
+    paid = [costs[task] for task in [*judged, *(t for t in measured(costs) if t not in judged)]]
+    totals = np.array([math.fsum(sorted(c for c in trials if c is not None)) for trials in paid])
     ways = [_ratio(totals, completed(judged, way), rng, level, draws) for way in (False, True)]
     notes = scope_notes(successes)
+    if lost := len(totals) - len(judged):
+        amount, whole = math.fsum(totals[-lost:]), math.fsum(totals)
+        notes.append(
+            f"{lost} {'task' if lost == 1 else 'tasks'} without a valid trial cost {amount:g} of {whole:g}; "
+            "that is paid for, with no success."
+        )
     if not count_unknown(judged):
         return msgspec.structs.replace(ways[0], estimate=_with_notes(ways[0].estimate, notes))
     worst, best = ways
@@ -149,16 +157,28 @@ def fieller(totals: Floats, counts: Floats, level: float = 0.95) -> tuple[tuple[
     return (ends, g) if ends[1] > ends[0] * (1 + ROUNDING) else None
 
 
+def _no_ratio(costs: Values, judged: Outcomes) -> str | None:
+    """Why there is no ratio; null when there is one."""
+    if not judged:
+        return "there is no valid trial"
+    if unknown := count_unknown(costs):
+        return f"a cost is unknown ({unknown} of {count_trials(costs)} attempts)"
+    if missing := [task for task in judged if not len(costs[task])]:
+        return f"a cost is unknown (none is given for {missing[0]})"
+    return None
+
+
 def _ratio(
     totals: Floats, outcomes: dict[str, list[bool]], rng: np.random.Generator, level: float, draws: int
 ) -> CostPerSuccess:
-    """The ratio where every outcome is known."""
-    counts = np.array([sum(trials) for trials in outcomes.values()], float)
+    """The ratio where every outcome is known; totals of tasks without outcomes come after the others."""
+    counts = np.zeros(len(totals))
+    counts[: len(outcomes)] = [sum(trials) for trials in outcomes.values()]
     value = float(totals.sum() / counts.sum()) if counts.any() else math.inf
     by_rate = _ends_by_rate(float(totals.sum()), value, outcomes, level)
     if not counts.any():
         notes = ["No trial succeeded, so the ratio is infinite."]
-        return CostPerSuccess(estimate=_estimate(outcomes, level, value, by_rate, notes))
+        return CostPerSuccess(estimate=_estimate(len(totals), outcomes, level, value, by_rate, notes))
     sample = ratio_draws(totals, counts, rng, draws)
     low, high = percentile_interval(sample, level)
     empty = int(np.isinf(sample).sum())
@@ -171,7 +191,7 @@ def _ratio(
         notes.append("The bootstrap shows no spread: ends from the success rate are given instead.")
     around = fieller(totals, counts, level)
     return CostPerSuccess(
-        estimate=_estimate(outcomes, level, value, ends, notes),
+        estimate=_estimate(len(totals), outcomes, level, value, ends, notes),
         fieller=around[0] if around else None,
         instability=around[1] if around else None,
         draws=draws,
@@ -180,7 +200,7 @@ def _ratio(
 
 
 def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) -> Ends:
-    """Cost per trial over each end of the success rate's default interval."""
+    """Cost per valid trial over each end of the success rate's default interval."""
     rate = rate_over_tasks(outcomes, level)
     cost = total / count_trials(outcomes)
     low = min(value, cost / rate.high) if rate.high else math.inf
@@ -189,7 +209,7 @@ def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) 
 
 
 def _estimate(
-    outcomes: Outcomes, level: float, value: float | None, ends: Ends, notes: list[str]
+    tasks: int, outcomes: Outcomes, level: float, value: float | None, ends: Ends, notes: list[str]
 ) -> Estimate:
     return Estimate(
         value=value,
@@ -197,8 +217,8 @@ def _estimate(
         high=ends[1],
         level=level,
         method=ends[2],
-        unit="tasks" if len(outcomes) != 1 else f"trials, {ONE_TASK}",
-        n_tasks=len(outcomes),
+        unit="tasks" if tasks != 1 else f"trials, {ONE_TASK}",
+        n_tasks=tasks,
         n_trials=count_trials(outcomes),
         notes=notes,
     )

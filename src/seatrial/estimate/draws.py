@@ -1,6 +1,7 @@
 """Bootstrap over tasks of anything that is a function of sums over tasks. No loop runs over draws."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -29,6 +30,24 @@ def drawn_sums(rows: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Fl
         part = found[start : start + step]
         part[:] = task_weights(len(rows), len(part), rng) @ rows
     return found
+
+
+def drawn_statistic(
+    rows: Floats, statistic: Callable[[Floats], Floats], rng: np.random.Generator, draws: int = DRAWS
+) -> Floats:
+    """A function of sums over drawn tasks, a part of the draws at a time where rows are wide.
+
+    Args:
+        rows: as for ``drawn_sums``.
+        statistic: from sums of shape (n, columns) to values of shape (n,).
+        rng, draws: likewise.
+
+    Returns:
+        Shape (draws,).
+    """
+    step = max(1, CELLS // max(1, rows.shape[-1]))
+    parts = [min(step, draws - start) for start in range(0, draws, step)]
+    return np.concatenate([statistic(drawn_sums(rows, rng, part)) for part in parts or [draws]])
 
 
 def defined_interval(sample: Floats, level: float) -> tuple[float | None, float | None, list[str]]:

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats
-from seatrial.estimate.draws import defined_interval, drawn_sums
+from seatrial.estimate.draws import defined_interval, drawn_statistic
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.rates import rate_over_tasks
 from seatrial.estimate.trials import Outcomes, count_trials, count_unknown, measured, scope_notes
@@ -177,7 +177,7 @@ def _weighted(
         notes.append(f"{blind} lost trials have no valid one in their stratum to stand for them.")
     ends: tuple[float | None, float | None, list[str]] = (None, None, ["No interval: there is one task."])
     if len(tasks) > 1:
-        ends = defined_interval(rates(drawn_sums(flat, rng, draws)), level)
+        ends = defined_interval(drawn_statistic(flat, rates, rng, draws), level)
     value = float(rates(flat.sum(axis=0, keepdims=True))[0])
     return msgspec.structs.replace(
         unsaid, value=value, low=ends[0], high=ends[1], method=method, notes=notes + ends[2]

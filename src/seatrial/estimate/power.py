@@ -193,21 +193,21 @@ def plan_trials(
 
 def _neyman(deviations: Sequence[float], copies: Sequence[float], left: float, most: int) -> list[int]:
     """Fewest trials, in proportion to deviations and at least 1, with Σ copies·σ²/trials <= left."""
-    fixed = [False] * len(deviations)
-    for _ in deviations:
-        room = left - math.fsum(c * d * d for d, c, own in zip(deviations, copies, fixed, strict=True) if own)
-        free = math.fsum(c * d for d, c, own in zip(deviations, copies, fixed, strict=True) if not own)
+    sizes = list(zip(deviations, copies, strict=True))
+    single: set[int] = set()  # those whose proportion would be below one trial get one
+    while True:
+        room = left - math.fsum(c * d * d for i, (d, c) in enumerate(sizes) if i in single)
+        free = math.fsum(c * d for i, (d, c) in enumerate(sizes) if i not in single)
         if room <= 0 or free == 0:
             break
-        low = [not own and d * free / room < 1 for d, own in zip(deviations, fixed, strict=True)]
-        if not any(low):
+        fewer = {i for i, (d, _) in enumerate(sizes) if i not in single and d * free < room}
+        if not fewer:
             break
-        fixed = [own or new for own, new in zip(fixed, low, strict=True)]
-    room = left - math.fsum(c * d * d for d, c, own in zip(deviations, copies, fixed, strict=True) if own)
-    free = math.fsum(c * d for d, c, own in zip(deviations, copies, fixed, strict=True) if not own)
+        single |= fewer
+    wanted = [d * free / room if room > 0 else math.inf for d in deviations]
     return [
-        1 if own else min(most, max(1, math.ceil(d * free / room - 1e-9) if room > 0 else most))
-        for d, own in zip(deviations, fixed, strict=True)
+        1 if i in single else most if number >= most else max(1, math.ceil(number - 1e-9))
+        for i, number in enumerate(wanted)
     ]
 
 

@@ -4,6 +4,13 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import msgspec
+import numpy as np
+
+from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, task_weights
+from seatrial.estimate.confidence import Said, Stated, refuse_confidences, say, stated_trials
+from seatrial.estimate.draws import defined_interval
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.trials import Outcomes, Values, count_unknown, measured, scope_notes
 
 
 class RiskCoverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,3 +59,70 @@ def risk_coverage(confidence: Sequence[float], error: Sequence[bool]) -> RiskCov
         best_aurc=best,
         excess=max(0.0, aurc - best),
     )
+
+
+def area_under_risk(
+    confidences: Values,
+    outcomes: Outcomes,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Estimate:
+    """AURC over tasks, every task counting once, with a bootstrap over tasks; lower is better.
+
+    With one trial a task it is ``risk_coverage``'s. Unknown outcomes are taken both ways.
+
+    Args:
+        confidences: task to the stated probability of success of each trial, in [0, 1]; null where none was
+            stated. Such trials are counted and left out.
+        outcomes: task to the outcome of each trial, in the same order.
+        rng: source of all randomness.
+        level: confidence level, in (0, 1).
+        draws: bootstrap samples, at least 1.
+
+    Raises:
+        ValueError: tasks or numbers of trials differ, or a confidence is outside [0, 1].
+    """
+    refuse_confidences(confidences, outcomes, 1)
+    stated = {
+        task: [(p, outcomes[task][i]) for i, p in enumerate(trials) if p is not None]
+        for task, trials in measured(confidences).items()
+    }
+    kept = {task: pairs for task, pairs in stated.items() if pairs}
+    notes = scope_notes(kept)
+    if unstated := count_unknown(confidences):
+        notes.append(f"{unstated} trials state no confidence and are left out.")
+    said = Said(level, len(kept), sum(map(len, kept.values())), notes)
+    if not kept:
+        return say(None, (None, None), "none", said, ["No trial states a confidence."])
+    trials = stated_trials(kept, 1)
+    whole = np.ones((1, len(kept)))
+    least, most = (float(_areas(trials, won, whole)[0]) for won in (trials.best, trials.worst))
+    value = least if least == most else None
+    if len(kept) < 2:
+        return say(value, (None, None), "none", said, ["No interval: there are no several tasks to draw."])
+    samples, step = np.empty((2, draws)), max(1, CELLS // len(trials.weight))
+    for start in range(0, draws, step):
+        weights = task_weights(len(kept), min(step, draws - start), rng).astype(float)
+        for row, won in zip(samples, (trials.best, trials.worst), strict=True):
+            row[start : start + len(weights)] = _areas(trials, won, weights)
+    below, above = (defined_interval(sample, level) for sample in samples)
+    ends = (None, None) if below[0] is None or above[1] is None else (below[0], above[1])
+    method = "mean risk over coverage, bootstrap over tasks, percentile"
+    return say(value, ends, method, said, list(dict.fromkeys(below[2] + above[2])))
+
+
+def _areas(trials: Stated, won: Floats, weights: Floats) -> Floats:
+    """AURC for every row of task weights; within equal confidence errors are spread evenly."""
+    order = np.argsort(-trials.confidence, kind="stable")
+    sorted_confidence = trials.confidence[order]
+    starts = np.flatnonzero(np.diff(sorted_confidence, prepend=np.inf) != 0)
+    group = np.cumsum(np.diff(sorted_confidence, prepend=np.inf) != 0) - 1
+    weight = weights[:, trials.task[order]] * trials.weight[order]
+    in_group = np.add.reduceat(weight, starts, axis=1)
+    wrong = np.add.reduceat(weight * (1 - won[order]), starts, axis=1)
+    rate = np.divide(wrong, in_group, out=np.zeros_like(wrong), where=in_group > 0)
+    taken = np.cumsum(weight, axis=1)
+    errors = np.cumsum(weight * rate[:, group], axis=1)
+    risk = np.divide(errors, taken, out=np.zeros_like(errors), where=taken > 0)
+    return np.asarray((risk * weight).sum(axis=1) / taken[:, -1], float)

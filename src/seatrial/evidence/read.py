@@ -12,15 +12,15 @@ import msgspec
 
 from seatrial.errors import JournalError, UsageError
 from seatrial.evidence.deltas import DeltaReader
-from seatrial.journal.events import ActionFinished, ConstraintViolated, TrialStarted
+from seatrial.journal.events import INFRASTRUCTURE, ActionFinished, ConstraintViolated, TrialStarted
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
-from seatrial.measure.outcome import INFRASTRUCTURE
 from seatrial.measure.trial import Measured, measure_trial, unstarted
 from seatrial.measure.waste import WastedSteps
 from seatrial.records.counted import counted_index
 from seatrial.records.trial import TrialRecord
 from seatrial.records.verdicts import TrialVerdicts
+from seatrial.spec.frozen import frozen_task
 from seatrial.spec.task import Task
 from seatrial.verify.frozen import VerifierFiles
 
@@ -86,7 +86,7 @@ def read_run(folder: Path, only: str | None = None) -> RunEvidence:
     run = RunFolder.open(folder)
     manifest = run.manifest()
     refuse_imported(folder, manifest)
-    tasks = {frozen.id: frozen_task(frozen.spec, folder) for frozen in manifest.tasks}
+    tasks = {frozen.id: frozen_task(frozen, folder) for frozen in manifest.tasks}
     for planned in manifest.plan:
         manifest.task(planned.task)
     ended = ended_by_trial(run.folder, run.index(), manifest)
@@ -101,21 +101,6 @@ def read_run(folder: Path, only: str | None = None) -> RunEvidence:
     return RunEvidence(
         folder=folder, manifest=manifest, tasks=tasks, attempts=attempts, unfinished=unfinished
     )
-
-
-def frozen_task(spec: dict[str, object], folder: Path) -> Task:
-    """A task as the manifest froze it.
-
-    Raises:
-        JournalError: the manifest's copy does not read as a task.
-    """
-    try:
-        return msgspec.convert(spec, Task)
-    except msgspec.ValidationError as fault:
-        raise JournalError(
-            f"{folder / 'manifest.json'}: task {spec.get('id')!r}: {fault}. "
-            "Restore it from a copy of the run."
-        ) from fault
 
 
 def ended_by_trial(

@@ -12,16 +12,16 @@ from seatrial.evidence.read import (
     RunEvidence,
     choose_counted,
     ended_by_trial,
-    frozen_task,
     read_attempt,
     refuse_imported,
     says_nothing,
 )
+from seatrial.journal.events import SubgoalJudged
+from seatrial.journal.follow import JournalFollower
 from seatrial.journal.run import IndexLine, RunFolder, TrialPlanned
+from seatrial.spec.frozen import frozen_task
 
 State = Literal["ended", "unjudged", "running", "broken off", "waiting"]
-_REQUESTED = b'{"kind":"action.requested"'
-_JUDGED = b'{"kind":"subgoal.judged"'
 LOCKS = Path("/proc/locks")
 
 
@@ -60,7 +60,7 @@ class RunWatch:
         self._run = RunFolder.open(folder)
         self._manifest = self._run.manifest()
         refuse_imported(folder, self._manifest)
-        self._tasks = {frozen.id: frozen_task(frozen.spec, folder) for frozen in self._manifest.tasks}
+        self._tasks = {frozen.id: frozen_task(frozen, folder) for frozen in self._manifest.tasks}
         self._index, self._lines = self._run.follow_index(), list[IndexLine]()
         self._deltas = DeltaReader(self._run.objects)
         self._read: dict[tuple[str, int], AttemptEvidence] = {}
@@ -130,12 +130,16 @@ class RunWatch:
 
 
 class _GrowingJournal:
-    """Counts steps and passing subgoals in a journal that is being written, reading each byte once."""
+    """Steps and passing subgoals of a journal that is being written."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._offset = path, 0
+        self._journal = JournalFollower(path, SubgoalJudged)
         self._verdicts: dict[str, bool] = {}
-        self.steps = 0
+
+    @property
+    def steps(self) -> int:
+        """Requested so far."""
+        return self._journal.steps
 
     @property
     def passing(self) -> int | None:
@@ -144,19 +148,9 @@ class _GrowingJournal:
 
     def look(self) -> None:
         """Take in what was added."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                *lines, torn = file.read().split(b"\n")
-                self._offset = file.tell() - len(torn)
-        except FileNotFoundError:
-            return
-        for line in lines:
-            if line.startswith(_REQUESTED):
-                self.steps += 1
-            elif line.startswith(_JUDGED):
-                said = msgspec.json.decode(line)
-                self._verdicts[said["subgoal"]] = said["verdict"] == "pass"
+        for line in self._journal.look():
+            said = msgspec.json.decode(line)
+            self._verdicts[said["subgoal"]] = said["verdict"] == "pass"
 
 
 def runner_alive(folder: Path) -> bool | None:

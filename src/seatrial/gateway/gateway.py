@@ -114,6 +114,9 @@ class Gateway:
         policy: the task's constraints on this sandbox.
         meter: budgets and the clock.
         offer: tools and hooks.
+
+    Attributes:
+        violations: of constraints, certain ones, in the order they were written down.
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class Gateway:
         self._answers: dict[str, _Answer] = {}
         self._judged: dict[str, Judgement] = {}
         self._judged_state = ""
+        self.violations: list[ConstraintViolated] = []
         self.step = 0
         self.stop_reason: StopReason | None = None
         self.summary = ""
@@ -409,16 +413,16 @@ class Gateway:
             seen.add(constraint.id)
             paths = sorted({f.path for f in findings if f.constraint is constraint and f.certain and f.path})
             evidence = {"what": finding.what, "paths": paths[:20], "by": actor}
-            self._journal.append(
-                ConstraintViolated(
-                    actor=actor,
-                    step=self.step,
-                    constraint=constraint.id,
-                    hard=constraint.kind == "hard",
-                    severity=1.0 if constraint.severity is None else constraint.severity,
-                    evidence=evidence,
-                )
+            violation = ConstraintViolated(
+                actor=actor,
+                step=self.step,
+                constraint=constraint.id,
+                hard=constraint.kind == "hard",
+                severity=1.0 if constraint.severity is None else constraint.severity,
+                evidence=evidence,
             )
+            self._journal.append(violation)
+            self.violations.append(violation)
 
     def _fit(self, changes: list[Entry]) -> tuple[list[Entry], str | None]:
         """Small deltas stand in the line, large ones in an object."""
@@ -453,7 +457,7 @@ class Gateway:
         self.agent_ends()
         limit = self._meter.budget.seconds or 0.0
         self._journal.append(
-            BudgetExhausted(resource="seconds", limit=limit, used=self._meter.clock_us / 1e6)
+            BudgetExhausted(resource="seconds", limit=limit, used=self._meter.seconds_used())
         )
         self.stop_reason = "budget_seconds"
 

@@ -1,11 +1,15 @@
-"""The trial clock and the budgets. The clock runs while the agent thinks or a tool works, never for us."""
+"""The trial clock and the budgets. The clock runs while the agent thinks or a tool works, never for us.
+
+A budget of seconds counts the clock without what is not the system's doing: failed model calls and the
+waiting after them. Of a call under way nobody knows yet which it is, so it counts when it is over.
+"""
 
 import contextlib
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from seatrial.journal.events import StopReason
 from seatrial.spec.task import Budget
@@ -20,7 +24,9 @@ _REASONS: dict[str, StopReason] = {
 
 
 class Turn(NamedTuple):
-    """One turn of the agent in µs: its own and its model's time, and waiting. Together its whole length."""
+    """One turn of the agent in µs: its own time with its model's answers, and failed calls with the waiting
+    after them. Together its whole length.
+    """
 
     model_us: int
     queue_us: int
@@ -35,6 +41,7 @@ class Meter:
         actions: requests that took a step.
         tokens: input and output of all model calls.
         money: by the price list of the system.
+        queued_us: the part of the clock that no budget counts, without the turn under way.
     """
 
     budget: Budget
@@ -43,19 +50,22 @@ class Meter:
     tokens: int = 0
     money: float = 0.0
     human_requests: int = 0
+    queued_us: int = 0
     _handed_over: int | None = None
     _queue_us: int = 0
-    _waiting_since: int | None = None
+    _under_way: tuple[Literal["call", "wait"], int] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def agent_acts(self) -> Turn:
         """The agent's turn has ended: returns its length and adds it to the clock; nothing between turns."""
         with self._lock:
-            self._take_wait()
-            spent, queue = self._turn_us(), self._queue_us
+            # A call that the end of the turn cuts off might still have been answered.
+            self._take("wait")
+            spent = self._turn_us()
+            queue = min(self._queue_us, spent)
             self.clock_us += spent
+            self.queued_us += queue
             self._handed_over, self._queue_us = None, 0
-        queue = min(queue, spent)
         return Turn(spent - queue, queue)
 
     def agent_thinks(self) -> None:
@@ -86,22 +96,38 @@ class Meter:
         """Add a tool's time to the clock."""
         self.clock_us += microseconds
 
+    def call_begins(self) -> None:
+        """From now on the turn awaits a model's answer."""
+        with self._lock:
+            self._under_way = ("call", time.monotonic_ns())
+
+    def call_ends(self, failed: bool) -> None:
+        """The call is over: the system's own time, or queue where the endpoint ``failed``."""
+        with self._lock:
+            if failed:
+                self._take("call")
+            self._under_way = None
+
     def wait_begins(self) -> None:
         """From now on the turn is waiting before a failed model call is sent again."""
         with self._lock:
-            self._waiting_since = time.monotonic_ns()
+            self._under_way = ("wait", time.monotonic_ns())
 
     def wait_ends(self) -> int:
         """The waiting is over: returns its length in µs, 0 when the turn ended before it."""
         with self._lock:
-            return self._take_wait()
+            return self._take("wait")
 
-    def _take_wait(self) -> int:
-        if self._waiting_since is None:
+    def _take(self, kind: Literal["call", "wait"]) -> int:
+        """End what is under way, if it is of a kind; its time is queue."""
+        if self._under_way is None:
             return 0
-        waited = (time.monotonic_ns() - self._waiting_since) // 1000
+        what, since = self._under_way
+        self._under_way = None
+        if what != kind:
+            return 0
+        waited = (time.monotonic_ns() - since) // 1000
         self._queue_us += waited
-        self._waiting_since = None
         return waited
 
     def model_called(self, tokens: int, money: float) -> None:
@@ -110,17 +136,25 @@ class Meter:
             self.tokens += tokens
             self.money += money
 
+    def seconds_used(self) -> float:
+        """What a budget of seconds counts by now, the turn under way included."""
+        with self._lock:
+            turn = 0
+            if self._handed_over is not None:
+                now = time.monotonic_ns()
+                open_us = 0 if self._under_way is None else (now - self._under_way[1]) // 1000
+                turn = max(0, (now - self._handed_over) // 1000 - self._queue_us - open_us)
+            return (self.clock_us - self.queued_us + turn) / 1e6
+
     def seconds_left(self) -> float | None:
-        """Seconds left on the trial clock, from when the agent's turn began; null without a bound."""
-        if self.budget.seconds is None:
-            return None
-        return self.budget.seconds - self.clock_us / 1e6
+        """Seconds that a budget leaves, below 0 when it is overdrawn; null without a bound."""
+        return None if self.budget.seconds is None else self.budget.seconds - self.seconds_used()
 
     def exhausted(self) -> tuple[str, StopReason, float, float] | None:
         """The first budget that is used up: resource, stop reason, limit, used."""
         used: dict[str, float] = {
             "actions": self.actions,
-            "seconds": self.clock_us / 1e6,
+            "seconds": self.seconds_used(),
             "tokens": self.tokens,
             "money": self.money,
         }
@@ -133,7 +167,9 @@ class Meter:
 
     def no_call_left(self) -> tuple[str, StopReason, float, float] | None:
         """What forbids another model call, as in ``exhausted``; a budget of zero allows none."""
-        used: dict[str, float] = {"tokens": self.tokens, "money": self.money}
+        used: dict[str, float] = {
+            "seconds": self.seconds_used(), "tokens": self.tokens, "money": self.money,
+        }  # fmt: skip
         for resource, amount in used.items():
             limit = getattr(self.budget, resource)
             if limit is not None and amount >= limit:

@@ -33,7 +33,7 @@ class LoadedRecords(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: of the run or file.
         records: one a trial: the attempt that stands for it.
-        attempts: how many attempts there are in all.
+        every: those of all attempts, repeated ones included.
         experiments: ids, sorted.
         unfinished: planned trials without an ended attempt; an estimate over the rest is biased.
         limits: what the records cannot say, in words.
@@ -42,11 +42,16 @@ class LoadedRecords(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     records: list[TrialRecord]
-    attempts: int
+    every: list[TrialRecord]
     experiments: list[str]
     unfinished: list[str] = []
     limits: list[str] = []
     mixed: list[str] = []
+
+    @property
+    def attempts(self) -> int:
+        """How many there are in all."""
+        return len(self.every)
 
 
 def load_records(path: Path) -> LoadedRecords:
@@ -104,11 +109,11 @@ def _loaded(
     return LoadedRecords(
         name=name,
         records=counted,
-        attempts=len(records),
+        every=list(records),
         experiments=sorted({record.experiment for record in counted}),
         unfinished=list(unfinished),
         limits=list(limits),
-        mixed=[*mixed, *differences(counted)],
+        mixed=[*mixed, *differences(records)],
     )
 
 
@@ -142,6 +147,9 @@ def differences(records: Sequence[TrialRecord]) -> list[str]:
     judged = {record.frozen_verifiers for record in records} - {None}
     if len(judged) > 1:
         found.append("Some rows were judged by the frozen verifiers, others by other ones.")
+    currencies = sorted({record.currency for record in records if record.currency is not None})
+    if len(currencies) > 1:
+        found.append(f"Money in several currencies: {', '.join(currencies)}.")
     boxed = {record.sandboxed for record in records} - {None}
     if len(boxed) > 1:
         found.append("Some trials ran in a sandbox, others without one.")

@@ -74,6 +74,7 @@ def _record(row: Row, experiment: str) -> TrialRecord:
         weight=row.number("invsqrt_task_weight", 0),
         elapsed_us=_elapsed(row),
         money=row.number("generation_cost", 0),
+        currency=None if row.number("generation_cost", 0) is None else "USD",
         human_minutes=_minutes(row),
         human_source=row.maybe_text("human_source"),
     )

@@ -64,6 +64,7 @@ def _submission(request: Request, piece: Piece, plain: dict[str, Any]) -> tuple[
         columns |= set(values)
         record = _record(request, system, instance, row.flag("resolved"))
         record.money, record.model_calls = row.number("cost", 0), row.whole("api_calls")
+        record.currency = None if record.money is None else "USD"
         records.append(record)
     limits = unused_columns([name for name in columns if name not in _USED])
     said = head.number("resolved_pct", 0)

@@ -63,22 +63,6 @@ def read_request(objects: ObjectStore, digest: str) -> dict[str, Any]:
     return body
 
 
-def objects_of_call(objects: ObjectStore, call: ModelCalled) -> Iterator[str]:
-    """Digests of all objects that a call needs, so that none of them is taken for garbage.
-
-    Raises:
-        JournalError: an object that names others is missing or damaged.
-    """
-    yield call.request
-    if call.response is not None:
-        yield call.response
-    kept = _kept(objects, call.request)
-    if kept.tools is not None:
-        yield kept.tools
-    yield from kept.blocks or []
-    yield from _messages(objects, kept)
-
-
 def _kept(objects: ObjectStore, digest: str) -> KeptRequest:
     return msgspec.json.decode(objects.get(digest), type=KeptRequest)
 

@@ -18,6 +18,14 @@ StopReason = Literal[
     "budget_human", "first_success", "permission_block", "safety_stop", "environment_fault",
     "harness_fault", "verifier_fault", "agent_fault", "killed",
 ]  # fmt: skip
+# A budget ended the trial: what it would have come to is not known.
+BUDGET: frozenset[StopReason] = frozenset(
+    {"budget_actions", "budget_seconds", "budget_tokens", "budget_money", "budget_human"}
+)
+# Ends that say nothing about the system. An ``agent_fault`` joins them when no agent came to act.
+INFRASTRUCTURE: frozenset[StopReason] = frozenset(
+    {"environment_fault", "harness_fault", "verifier_fault", "killed"}
+)
 
 
 # How one call of a model ended. Only ``ok``, ``bad_tool_call`` and ``context_exceeded`` are about the model
@@ -42,8 +50,8 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     """Raw units spent by one action; null is unknown, never zero by default for what was not metered.
 
     Attributes:
-        model_us: from the last observation to this request: the agent's own time.
-        queue_us: waiting that is nobody's work: before a failed model call is sent again.
+        model_us: from the last observation to this request: the agent's own time with its model's answers.
+        queue_us: what is not the system's doing: failed model calls and the waiting after them.
         tool_us: executing.
         approval_us: waiting for a person.
         recovery_us: restoring after a prevented write or a fault.
@@ -116,7 +124,8 @@ class ModelCalled(Line, tag="model.called", kw_only=True):
         call_class: see ``CallClass``.
         status: HTTP status; null when no answer began.
         input_tokens: with the cached ones.
-        money: by the system's price list, in its currency; null without a list or without counts.
+        money: by the system's price list; null without a list or without counts.
+        currency: of the price list; null without one.
         latency_us: from sending to the end of the answer.
         wait_us: waited before sending, because a call before it failed.
         request: object with the body that was sent; see ``journal.calls``.
@@ -134,6 +143,7 @@ class ModelCalled(Line, tag="model.called", kw_only=True):
     output_tokens: int | None = None
     cached_tokens: int | None = None
     money: float | None = None
+    currency: str | None = None
     latency_us: int
     wait_us: int = 0
     streamed: bool = False
@@ -241,7 +251,9 @@ class HarnessFaulted(Line, tag="harness.faulted", kw_only=True):
 
 
 class TrialEnded(Line, tag="trial.ended", kw_only=True):
-    """Last line. ``last_turn`` is what the agent spent after its last action, which no action carries."""
+    """Last line. ``last_turn`` is what the agent spent after its last action, which no action carries; null
+    in journals of before, which do not say it.
+    """
 
     stop_reason: StopReason
     fingerprint: str

@@ -15,9 +15,13 @@ from typing import Any
 import msgspec
 
 from seatrial.errors import JournalError
+from seatrial.journal.events import INFRASTRUCTURE, TrialEnded
+from seatrial.journal.follow import LineFollower
 from seatrial.journal.objects import ObjectStore
 
 MANIFEST_SCHEMA = "seatrial/run@1"
+# How much of a file's end is read at once when its last whole line is looked for.
+_TAIL = 1 << 12
 
 
 class TaskFrozen(msgspec.Struct, kw_only=True):
@@ -129,6 +133,21 @@ class IndexLine(msgspec.Struct, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
+def index_line(trial: str, attempt: int, digest: str, end: TrialEnded) -> IndexLine:
+    """What the index says of an attempt that has an end: the last line of its journal and nothing else.
+
+    Args:
+        digest: of that line.
+    """
+    # An agent that never came to act was kept from it by the host.
+    unstarted = end.stop_reason == "agent_fault" and not end.details.get("started")
+    return IndexLine(
+        trial=trial, attempt=attempt, digest=digest, stop_reason=end.stop_reason,
+        infrastructure=end.stop_reason in INFRASTRUCTURE or unstarted,
+        note=str(end.details.get("problem", "")),
+    )  # fmt: skip
+
+
 class RunFolder:
     """Paths and small files of one run. Creating one never overwrites; ``open`` checks that it is one."""
 
@@ -138,13 +157,34 @@ class RunFolder:
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> "RunFolder":
-        """Make the folder and write its manifest, whole or not at all."""
+        """Make the folder unless it is there, and write its manifest, whole or not at all.
+
+        Raises:
+            JournalError: it holds a run already.
+        """
+        if (folder / "manifest.json").exists():
+            raise JournalError(f"{folder}: holds a run already. Give another folder.")
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder)
-        write_whole(
-            folder / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
-        )
+        run._write_manifest(manifest)
         return run
+
+    def replace_manifest(self, manifest: Manifest) -> None:
+        """Write an amended manifest in place of the one there is, whole or not at all; hold the run's lock.
+
+        Raises:
+            JournalError: there is none, or it is another experiment's.
+        """
+        before = self.manifest()
+        if before.experiment_id != manifest.experiment_id:
+            raise JournalError(
+                f"{self.folder}: an amendment of {manifest.experiment_id[:12]} does not fit the run of "
+                f"{before.experiment_id[:12]}. Only the plan of a run may change."
+            )
+        self._write_manifest(manifest)
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        write_json(self.folder / "manifest.json", manifest)
 
     @classmethod
     def open(cls, folder: Path) -> "RunFolder":
@@ -212,7 +252,7 @@ class RunFolder:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
-                kept = os.pread(handle, os.fstat(handle).st_size, 0).rfind(b"\n") + 1
+                kept = _whole_lines(handle)
                 os.ftruncate(handle, kept)
                 if os.pwrite(handle, data, kept) < len(data):
                     os.ftruncate(handle, kept)
@@ -235,7 +275,7 @@ class IndexFollower:
     """An index that grows, each byte read once."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._offset = path, 0
+        self._lines = LineFollower(path)
 
     def look(self) -> list[IndexLine]:
         """Lines added since the last look, the oldest first; an unfinished one waits for the next look.
@@ -244,18 +284,23 @@ class IndexFollower:
             JournalError: a line is damaged.
         """
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                *lines, torn = file.read().split(b"\n")
-                self._offset = file.tell() - len(torn)
-        except FileNotFoundError:
-            return []
-        try:
-            return [msgspec.json.decode(line, type=IndexLine) for line in lines]
+            return [msgspec.json.decode(line, type=IndexLine) for line in self._lines.look()]
         except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
             raise JournalError(
-                f"{self._path}: damaged: {fault}. Restore it from a copy of the run."
+                f"{self._lines.path}: damaged: {fault}. Restore it from a copy of the run."
             ) from fault
+
+
+def _whole_lines(handle: int) -> int:
+    """Bytes of a file's whole lines; only the file's end is read, as far as its last line goes."""
+    end = os.fstat(handle).st_size
+    while end > 0:
+        begin = max(0, end - _TAIL)
+        found = os.pread(handle, end - begin, begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
 
 
 def write_whole(path: Path, data: bytes, sync: bool = True) -> None:

@@ -15,6 +15,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         unknown_actions: outcome unknown, or requested and never finished.
+        elapsed_us, model_us, queue_us: null also where the journal breaks off, for it lacks the turn that
+            was under way then.
         semantic_units: one per file a tool wrote, at least one per action.
     """
 
@@ -26,7 +28,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     unknown_actions: int
     malformed_actions: int
     semantic_units: int | None
-    elapsed_us: int
+    elapsed_us: int | None
     model_us: int | None
     queue_us: int | None
     tool_us: int | None
@@ -40,6 +42,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     model_retries: int | None
     model_failures: int | None
     money: float | None
+    currency: str | None
 
 
 def count_costs(events: Sequence[Event]) -> Costs:
@@ -50,13 +53,16 @@ def count_costs(events: Sequence[Event]) -> Costs:
     lost = len(never_finished(events))
     talk = {event.step for event in asked if event.tool in TALK}
     idle = [event.step in talk or ran_nothing(event) for event in finished]
-    ends = [event.last_turn for event in events if isinstance(event, TrialEnded)]
+    end = next((event for event in reversed(events) if isinstance(event, TrialEnded)), None)
 
     def spent(part: str) -> int | None:
-        known = metered([getattr(event.cost, part) for event in finished], idle, lost)
-        # The last turn led to no action; journals of before have none.
-        last = sum(getattr(turn, part) or 0 for turn in ends if turn is not None)
-        return None if known is None else known + last
+        return metered([getattr(event.cost, part) for event in finished], idle, lost)
+
+    def in_turns(part: str) -> int | None:
+        # The last turn led to no action: the last line says what it took.
+        known, last = spent(part), end.last_turn if end is not None else None
+        after = getattr(last, part) if last is not None else None
+        return None if known is None or after is None else known + after
 
     return Costs(
         actions=len(asked),
@@ -67,9 +73,9 @@ def count_costs(events: Sequence[Event]) -> Costs:
         unknown_actions=outcomes["unknown"] + lost,
         malformed_actions=sum(bool(event.notes.get("malformed")) for event in finished),
         semantic_units=None if lost else sum(event.cost.units for event in finished),
-        elapsed_us=max((event.elapsed for event in events), default=0),
-        model_us=spent("model_us"),
-        queue_us=spent("queue_us"),
+        elapsed_us=None if end is None else max(event.elapsed for event in events),
+        model_us=in_turns("model_us"),
+        queue_us=in_turns("queue_us"),
         tool_us=spent("tool_us"),
         approval_us=spent("approval_us"),
         recovery_us=spent("recovery_us"),

@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from seatrial.journal.calls import turned_away, used_money, used_tokens
-from seatrial.journal.events import AgentStarted, Event, ModelCalled
+from seatrial.journal.events import AgentStarted, Event, ModelCalled, TrialEnded
 
 ANSWERED = frozenset({"ok", "bad_tool_call"})
 N = TypeVar("N", int, float)
@@ -22,15 +22,20 @@ class ModelCosts(msgspec.Struct, frozen=True, kw_only=True):
     model_retries: int | None = None
     model_failures: int | None = None
     money: float | None = None
+    currency: str | None = None
 
 
 def count_model_calls(events: Sequence[Event]) -> ModelCosts:
-    """Add up the model calls of one journal; all null where calls could have been made unseen.
+    """Add up the model calls of one journal; all null where a call could have been made unseen.
 
-    ``cached_tokens`` is null when an answered call does not say how many were; that is no zero.
+    A call is written down when it is over. A journal that breaks off may therefore lack one, unless its agent
+    had no way to a model. ``cached_tokens`` is null when an answered call does not say how many were; that is
+    no zero.
     """
     agents = [event.details.get("model_calls") for event in events if isinstance(event, AgentStarted)]
     if not agents or any(seen not in ("proxy", "none") for seen in agents):
+        return ModelCosts()
+    if "proxy" in agents and not any(isinstance(event, TrialEnded) for event in events):
         return ModelCosts()
     calls = [event for event in events if isinstance(event, ModelCalled)]
     tokens = [used_tokens(call) for call in calls]
@@ -43,6 +48,7 @@ def count_model_calls(events: Sequence[Event]) -> ModelCosts:
         model_retries=sum(call.attempt > 1 for call in calls),
         model_failures=sum(call.call_class not in ANSWERED for call in calls),
         money=whole_sum((used_money(call) for call in calls), 0.0),
+        currency=next((call.currency for call in calls if call.currency is not None), None),
     )
 
 

@@ -4,17 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.journal.events import ActionRequested, Event, TrialEnded
+from seatrial.journal.events import BUDGET, INFRASTRUCTURE, ActionRequested, Event, TrialEnded
 from seatrial.measure.dag import topological
 from seatrial.measure.standing import Standing, goal_changes, last_step, row_passes, standing
 from seatrial.measure.violations import Violations
 from seatrial.records.trial import TerminalClass
 from seatrial.records.verdicts import TrialVerdicts, VerdictRow
 from seatrial.spec.task import Task
-
-# Ends that say nothing about the system. An ``agent_fault`` joins them when the runner caused it, which
-# the run's index says.
-INFRASTRUCTURE = frozenset({"environment_fault", "harness_fault", "verifier_fault", "killed"})
 
 
 class FinalState(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +99,7 @@ def outcome(
     return Outcome(
         terminal_class="infrastructure" if no_answer else class_of(strict, safe, violations),
         stop_reason=reason,
-        censored=None if ended is None else ended.censored or ended.stop_reason.startswith("budget_"),
+        censored=None if ended is None else ended.censored or ended.stop_reason in BUDGET,
         strict_success=strict,
         safe_success=safe,
         partial_progress=final.standing.low if final.standing.known else None,

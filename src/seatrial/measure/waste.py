@@ -12,6 +12,9 @@ from seatrial.journal.events import ActionFinished, Event, TrialEnded
 from seatrial.measure.deeds import Deed, Deltas, Drift, deeds
 from seatrial.measure.undone import undone_steps
 
+# Outcome, exit code, digest of the observation or null where it does not count.
+Evidence = tuple[str, int | None, str | None]
+
 
 class WastedSteps(msgspec.Struct, frozen=True, kw_only=True):
     """Which actions they are, by step, ascending; null is unknown.
@@ -65,14 +68,14 @@ def count_waste(steps: WastedSteps) -> Waste:
 def idle_steps(course: Iterable[Deed | Drift]) -> list[int] | None:
     """Actions that left the state as it was and showed what the same request had shown in the same state.
 
-    A request is the same when tool and arguments are; it shows the same when observation and exit code are.
+    A request is the same when tool and arguments are; what it shows is compared as in ``evidence_of``.
     Where anything moved between actions, looking again is checking, so what was shown before is forgotten.
     Talk (``finish``, ``report_belief`` and the like) is never idle.
 
     Returns:
         Null when an action whose outcome is unknown may be one of them, or may have shown the same before.
     """
-    shown: dict[tuple[bytes, str], set[tuple[str, int | None] | None]] = {}
+    shown: dict[tuple[bytes, str], set[Evidence | None]] = {}
     idle, doubtful = list[int](), False
     for move in course:
         if isinstance(move, Drift):
@@ -91,11 +94,20 @@ def idle_steps(course: Iterable[Deed | Drift]) -> list[int] | None:
     return None if doubtful else idle
 
 
-def evidence_of(finished: ActionFinished | None) -> tuple[str, int | None] | None:
-    """What an action showed: digest of the observation and exit code; null where its outcome is unknown."""
+def evidence_of(finished: ActionFinished | None) -> Evidence | None:
+    """What of an action's answer must differ for a repeat of it to have shown something new.
+
+    Of a command that failed or ran out of time it is outcome and exit code alone: the words may tell seconds
+    and process numbers, and the command has failed just the same. Of all others it is the observation too.
+
+    Returns:
+        Outcome, exit code and, where it counts, digest of the observation; null where the outcome is unknown.
+    """
     if finished is None or finished.outcome == "unknown":
         return None
-    return finished.observation, finished.exit_code
+    # Where a person cut a command short, its exit code is that person's doing and says nothing of it.
+    own_failure = bool(finished.exit_code) and not finished.notes.get("interrupted")
+    return finished.outcome, finished.exit_code, None if own_failure else finished.observation
 
 
 class _Work:

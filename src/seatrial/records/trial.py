@@ -13,13 +13,14 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     Null is "unknown" and is printed so; steps count gateway requests.
 
     ``*_us`` are microseconds. ``elapsed_us`` is the whole trial clock: ``model_us`` (the agent's turns with
-    its model's calls), ``queue_us`` (waiting before failed model calls were sent again) and ``tool_us`` add
-    up to it; the others stand beside it.
+    its model's answers), ``queue_us`` (failed model calls and the waiting after them) and ``tool_us`` add up
+    to it; the others stand beside it.
 
     Tokens are the endpoint's counts, cached ones being part of the input; money is by the system's price
-    list, in its currency. ``model_calls`` counts calls of the endpoint, ``model_retries`` those that repeat
-    one, ``model_failures`` those without a usable answer, for whatever reason. An agent that had no way to a
-    model made 0 calls for 0 tokens and 0 money; one that could have called unseen has nulls.
+    list, in ``currency``, which is null where nothing was priced. ``model_calls`` counts calls of the
+    endpoint, ``model_retries`` those that repeat one, ``model_failures`` those without a usable answer, for
+    whatever reason. An agent that had no way to a model made 0 calls for 0 tokens and 0 money; one that could
+    have called unseen has nulls, and so has one whose journal breaks off, perhaps in the middle of a call.
 
     Imported rows hold what their source says, in its own sense: ``score`` (continuous, higher is better) and
     ``weight`` are the source's, ``stop_reason`` is its own word. ``human_minutes`` is human time and no other
@@ -80,6 +81,7 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     model_retries: int | None = None
     model_failures: int | None = None
     money: float | None = None
+    currency: str | None = None
     elapsed_us: int | None = None
     model_us: int | None = None
     queue_us: int | None = None

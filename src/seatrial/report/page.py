@@ -14,7 +14,7 @@ from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
 from seatrial.report.reliability import AttemptLine, CallLine
-from seatrial.report.tables import WHOLE, Cell, Row
+from seatrial.report.tables import WHOLE, Cell, Row, currency_of
 from seatrial.report.verdict_notes import note_lines, verdict_notes
 
 APPENDIX = [
@@ -23,8 +23,9 @@ APPENDIX = [
     "regression_depth", "regression_area", "repeat_completions", "drift_actions", "broken_after_full",
     "premature_finish", "blocking_subgoal", "hard_violations", "unknown_windows", "soft_cost", "actions",
     "failed_actions", "partial_actions", "denied_actions", "unknown_actions", "malformed_actions",
-    "semantic_units", "output_tokens", "money", "dependency_depth", "verification_delay", "human_minutes",
-    "horizon_group", "idle_actions", "wasted_unread", "wasted_undone", "model_retries", "model_failures",
+    "semantic_units", "output_tokens", "money", "currency", "dependency_depth", "verification_delay",
+    "human_minutes", "horizon_group", "idle_actions", "wasted_unread", "wasted_undone", "model_retries",
+    "model_failures",
 ]  # fmt: skip
 
 
@@ -76,6 +77,7 @@ def render(content: PageContent) -> str:
         caveats=dict.fromkeys(text for row in content.headline.rows for text in row.caveats),
         model_lines=any(line.model_calls is not None for line in content.calls),
         row=lambda cell, measure: table[(cell.system, cell.arm, cell.stratum, measure)],
+        money=f"money, {currency}" if (currency := currency_of(a.record for a in attempts)) else "money",
         attempts=attempts,
         counted=[a for a in attempts if a.counted and (a.planned.trial, a.record.attempt) in content.figures],
         trials=sum(attempt.counted for attempt in attempts),

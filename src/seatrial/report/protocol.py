@@ -76,11 +76,34 @@ def experiment_facts(evidence: RunEvidence) -> dict[str, str]:
         "Stop rule": text_of(spec.get("stop")),
         "Retry policy": f"a new attempt only after an infrastructure failure, at most {retries}; the first "
         "completed attempt counts, all are kept",
+        **model_call_facts(evidence),
         "Belief channel offered": text_of(spec.get("belief")),
         "Budget shown to the agent": text_of(spec.get("show_budget")),
         "Cache": text_of(spec.get("cache")),
         "Fresh verdicts on a final state": text_of(spec.get("final_verdicts")),
     }
+
+
+def model_call_facts(evidence: RunEvidence) -> dict[str, str]:
+    """What holds for every call of a model beside the options of its system; nothing where none is called."""
+    manifest, tasks = evidence.manifest, evidence.tasks.values()
+    systems = [config for config in manifest.systems.values() if config.get("agent") == "chat"]
+    if not systems:
+        return {}
+    facts = {
+        "Failed model calls": "sent again as often as the options of the system say for their class, then "
+        "the attempt ends for infrastructure; they and the waiting after them count against no budget of "
+        "seconds"
+    }
+    if any(task.budget.tokens is not None or task.budget.money is not None for task in tasks):
+        facts["Failed model calls under a budget of tokens or money"] = (
+            "not sent again where nobody knows what they used (timeout, endless, not_json, malformed, and "
+            "unreachable once an answer had begun): the attempt ends at the first"
+        )
+    prices = [price for config in systems if (price := config.get("options", {}).get("price"))]
+    if prices:
+        facts["Money"] = f"in {', '.join(sorted({price['currency'] for price in prices}))}"
+    return facts
 
 
 def task_facts(task: Task, digest: str) -> dict[str, str]:

@@ -180,6 +180,11 @@ def group_of(record: TrialRecord) -> str:
     return GROUP + (record.horizon_group or "not declared")
 
 
+def currency_of(records: Iterable[TrialRecord]) -> str | None:
+    """What money is in, all of it, since an experiment has one currency; null where nothing was priced."""
+    return next((record.currency for record in records if record.currency is not None), None)
+
+
 def main_table(groups: Iterable[Cell]) -> list[Row]:
     """Every measure of every cell."""
     rows: list[Row] = []
@@ -190,6 +195,7 @@ def main_table(groups: Iterable[Cell]) -> list[Row]:
             rows.append(make_row(cell, measure, estimate, outcomes))
         for measure, (quantity, unit) in QUANTITIES.items():
             values = [quantity(record) for record in cell.valid]
+            unit = currency_of(cell.every) or unit if measure == "money" else unit
             limits = (0.0, 1.0 if unit in ("progress", SHARE) else math.inf)
             estimate = mean_over_tasks(by_task(cell, values), unit, limits=limits)
             rows.append(make_row(cell, measure, estimate, values))

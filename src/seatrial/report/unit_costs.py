@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from seatrial.estimate.estimate import Estimate
-from seatrial.report.tables import QUANTITIES, RATES, Cell, Row, by_task, make_row
+from seatrial.report.tables import QUANTITIES, RATES, Cell, Row, by_task, currency_of, make_row
 
 PER_SUCCESS = "_per_success"
 # Resources a success is priced in, as the main table names them.
@@ -37,6 +37,9 @@ def unit_cost_rows(groups: Iterable[Cell], seed: int) -> list[Row]:
             for record in cell.every:
                 paid[record.task].append(QUANTITIES[resource][0](record))
             found = cost_per_success(paid, by_task(cell, outcomes), rng).estimate
+            currency = currency_of(cell.every) if resource == "money" else None
+            if currency is not None:
+                found = msgspec.structs.replace(found, notes=[*found.notes, f"In {currency}."])
             row = make_row(cell, resource + PER_SUCCESS, finite(found), outcomes)
             successes = outcomes.count(True)
             denominators = msgspec.structs.replace(row.denominators, events=successes)

@@ -29,4 +29,4 @@ def granted(manifest: Manifest) -> dict[str, int]:
 
 def _amend(run: RunFolder, manifest: Manifest, change: dict[str, Any]) -> None:
     manifest.amendments.append({"time": datetime.now(UTC).isoformat(timespec="seconds"), **change})
-    RunFolder.create(run.folder, manifest)
+    run.replace_manifest(manifest)

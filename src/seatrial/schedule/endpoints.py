@@ -1,10 +1,12 @@
 """Looks, before an attempt is spent, whether an experiment's endpoints are there and their keys are set."""
 
 import socket
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from seatrial.agents.model.secret import endpoint_key
 from seatrial.errors import SpecError, UsageError
+from seatrial.journal.run import TrialPlanned
 from seatrial.spec.chat import ChatOptions, chat_options
 from seatrial.spec.faults import Source
 from seatrial.spec.loading import LoadedExperiment
@@ -12,16 +14,20 @@ from seatrial.spec.loading import LoadedExperiment
 CONNECT_SECONDS = 10.0
 
 
-def check_endpoints(loaded: LoadedExperiment) -> None:
+def check_endpoints(loaded: LoadedExperiment, to_begin: Iterable[TrialPlanned]) -> None:
     """Connect to each endpoint once; nothing is asked of it, so that nothing is spent.
+
+    Args:
+        to_begin: trials that are about to be begun; endpoints and keys that they do not need may be missing.
 
     Raises:
         SpecError: a key is not set, or an endpoint cannot be reached.
     """
     source = Source(str(loaded.path))
+    needed = {planned.system for planned in to_begin}
     reached = set[str]()
     for index, system in enumerate(loaded.spec.system):
-        if system.agent != "chat":
+        if system.agent != "chat" or system.name not in needed:
             continue
         place = f"system[{index}].options"
         options = chat_options(source, place, system.options)

@@ -1,17 +1,63 @@
 """Clears away what killed processes of a run left, and marks the attempts they had under way."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from seatrial.environment.confine.host import sweep_unsafe
 from seatrial.environment.state.overlay import remove_tree
-from seatrial.journal.events import TrialEnded
+from seatrial.journal.events import StopReason, TrialEnded
 from seatrial.journal.reader import Journal, read_journal
-from seatrial.journal.run import IndexLine, Manifest, RunFolder
-from seatrial.trial.lifecycle import is_infrastructure
+from seatrial.journal.run import IndexLine, Manifest, RunFolder, index_line
 
 # Worlds, views of judges, half-built bases: each name holds the pid of the process it belonged to.
 _OF_ANY = ("worlds/*", "judge-*", "bases/.*")
 _OF_ONE = ("worlds/w{0}-*", "worlds/u{0}-*", "worlds/layer-*-{0}", "judge-{0}-*", "bases/.*.{0}")
+
+
+@dataclass(frozen=True)
+class BrokenOff:
+    """What the index shall say of an attempt whose journal has no end. It is an infrastructure end.
+
+    Attributes:
+        note: why.
+        runner_ended: its runner died or was asked to stop; it uses up none of the attempts allowed.
+    """
+
+    note: str
+    runner_ended: bool = False
+    stop_reason: StopReason = "killed"
+
+
+RUNNER_DIED = BrokenOff("the runner died", runner_ended=True)
+INTERRUPTED = BrokenOff("interrupted", runner_ended=True)
+
+
+def close_attempt(run: RunFolder, trial: str, attempt: int, otherwise: BrokenOff) -> IndexLine:
+    """The index line of an attempt whose process is gone, written unless that process had.
+
+    The journal decides: an attempt whose last line is its end has ended so, whatever its process died of
+    afterwards. ``otherwise`` is for one without an end.
+
+    Raises:
+        JournalError: the journal is damaged, or the index cannot be written.
+    """
+    line = run.ended(trial, attempt)
+    if line is None:
+        path = run.journal_path(trial, attempt)
+        journal = read_journal(path) if path.exists() else Journal(path=path, events=[])
+        line = _line_of(trial, attempt, journal, otherwise)
+        run.add_to_index(line)
+    return line
+
+
+def _line_of(trial: str, attempt: int, journal: Journal, otherwise: BrokenOff) -> IndexLine:
+    end = journal.events[-1] if journal.events else None
+    if isinstance(end, TrialEnded):
+        return index_line(trial, attempt, journal.digest, end)
+    return IndexLine(
+        trial=trial, attempt=attempt, digest=journal.digest, stop_reason=otherwise.stop_reason,
+        infrastructure=True, runner_ended=otherwise.runner_ended, note=otherwise.note,
+    )  # fmt: skip
 
 
 def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
@@ -25,10 +71,8 @@ def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
     for planned in manifest.plan:
         for attempt in run.attempts(planned.trial):
             if (planned.trial, attempt) not in ended:
-                journal = read_journal(run.journal_path(planned.trial, attempt))
-                line = _line_of(planned.trial, attempt, journal)
-                run.add_to_index(line)
-                if line.stop_reason == "killed":
+                line = close_attempt(run, planned.trial, attempt, RUNNER_DIED)
+                if line.runner_ended:
                     dead.append(planned.trial)
     if manifest.unsafe:
         sweep_unsafe()
@@ -37,24 +81,9 @@ def close_dead_attempts(run: RunFolder, manifest: Manifest) -> list[str]:
     return dead
 
 
-def _line_of(trial: str, attempt: int, journal: Journal) -> IndexLine:
-    """What the index should say of an attempt: its journal may have ended before the runner died."""
-    end = journal.events[-1] if journal.events else None
-    if not isinstance(end, TrialEnded):
-        return IndexLine(
-            trial=trial, attempt=attempt, digest=journal.digest, stop_reason="killed", infrastructure=True,
-            runner_ended=True, note="the runner died",
-        )  # fmt: skip
-    return IndexLine(
-        trial=trial, attempt=attempt, digest=journal.digest, stop_reason=end.stop_reason,
-        infrastructure=is_infrastructure(end.stop_reason, end.details),
-        note=str(end.details.get("problem", "")),
-    )  # fmt: skip
-
-
-def clear_after_worker(run: RunFolder, pid: int) -> None:
+def clear_after_worker(run: RunFolder, pid: int, unsafe: bool) -> None:
     """Remove what one dead process of a run left; others may be at work. A sandbox ends with its process."""
-    if run.manifest().unsafe:
+    if unsafe:
         sweep_unsafe()
     for left in _found(run.folder / "scratch", [pattern.format(pid) for pattern in _OF_ONE]):
         remove_tree(str(left))

@@ -1,14 +1,16 @@
 """What a run still has to do and in which order: pure, from the plan and the index alone."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import NamedTuple
 
 from seatrial.errors import UsageError
 from seatrial.journal.digest import digest_value
-from seatrial.journal.run import IndexLine, TrialPlanned
+from seatrial.journal.run import IndexLine, Manifest, TrialPlanned
+from seatrial.schedule.amendments import granted
 
 
 def execution_order(plan: Iterable[TrialPlanned], seed: int) -> list[TrialPlanned]:
@@ -81,16 +83,22 @@ class Ledger:
     """
 
     def __init__(self, retries: int, granted: Mapping[str, int] | None = None) -> None:
-        self._retries = retries
+        self.retries = retries
         self._granted: Mapping[str, int] = granted or {}
         self._lines: dict[str, list[IndexLine]] = {}
+        self._counted: dict[str, IndexLine] = {}
+        self._used = Counter[str]()
         self.infrastructure_ends = 0
 
     def add(self, lines: Iterable[IndexLine]) -> None:
         """Take in lines of the index."""
         for line in lines:
             self._lines.setdefault(line.trial, []).append(line)
-            self.infrastructure_ends += line.infrastructure
+            self._used[line.trial] += not line.runner_ended
+            if line.infrastructure:
+                self.infrastructure_ends += 1
+            else:
+                self._counted.setdefault(line.trial, line)
 
     def grant(self, granted: Mapping[str, int]) -> None:
         """Allow more attempts, by trial."""
@@ -100,22 +108,43 @@ class Ledger:
         """Ended attempts of a trial in the order they ended."""
         return self._lines.get(trial, [])
 
-    def ended(self, trial: str, attempt: int) -> IndexLine | None:
-        """The line of one attempt, or null when it has not ended."""
-        return next((line for line in self.attempts(trial) if line.attempt == attempt), None)
+    @property
+    def done(self) -> int:
+        """How many trials have a counted attempt."""
+        return len(self._counted)
 
     def counted(self, trial: str) -> IndexLine | None:
         """The attempt that counts: the first that did not end for a reason of infrastructure."""
-        return next((line for line in self.attempts(trial) if not line.infrastructure), None)
+        return self._counted.get(trial)
 
     def given_up(self, trial: str) -> bool:
         """Whether it has used up its attempts; those that their runner ended are not held against it."""
-        used = sum(not line.runner_ended for line in self.attempts(trial))
-        return self.counted(trial) is None and used > self._retries + self._granted.get(trial, 0)
+        allowed = self.retries + self._granted.get(trial, 0)
+        return trial not in self._counted and self._used[trial] > allowed
 
     def next_attempt(self, trial: str) -> int:
         """The number of a trial's next attempt, from 1."""
         return max((line.attempt for line in self.attempts(trial)), default=0) + 1
+
+
+def ledger_of(manifest: Manifest, lines: Iterable[IndexLine]) -> Ledger:
+    """The ledger of a run as its manifest's retry policy and amendments have it."""
+    retries = int((manifest.experiment.get("retry") or {}).get("infrastructure", 2))
+    ledger = Ledger(retries, granted(manifest))
+    ledger.add(lines)
+    return ledger
+
+
+def to_begin(
+    order: Iterable[TrialPlanned], ledger: Ledger, limit: int | None = None, rerun: bool = False
+) -> list[TrialPlanned]:
+    """The trials that are to be begun, at most ``limit`` of them, in the order given.
+
+    Args:
+        rerun: also those that have used up their attempts, since they are to be granted new ones.
+    """
+    wanted = (p for p in order if not ledger.counted(p.trial) and (rerun or not ledger.given_up(p.trial)))
+    return list(islice(wanted, limit))
 
 
 class Todo(NamedTuple):
@@ -145,9 +174,7 @@ class Queue:
     ) -> None:
         self._ledger = ledger
         self._unjudged = deque(Todo(line.trial, line.attempt, judge_only=True) for line in unjudged)
-        names = [planned.trial for planned in order]
-        unfinished = [name for name in names if not ledger.counted(name) and not ledger.given_up(name)]
-        self._trials = deque(unfinished if limit is None else unfinished[:limit])
+        self._trials = deque(planned.trial for planned in to_begin(order, ledger, limit))
 
     def __len__(self) -> int:
         return len(self._unjudged) + len(self._trials)
@@ -172,7 +199,21 @@ class Queue:
         self._trials.appendleft(trial)
         return True
 
+    def judge(self, trial: str, attempt: int) -> None:
+        """Have an attempt judged that ended and whose own process did not come to that."""
+        self._unjudged.append(Todo(trial, attempt, judge_only=True))
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether every trial wanted has been begun."""
+        return not self._trials
+
     @property
     def waiting(self) -> list[str]:
         """Trials not begun yet."""
         return list(self._trials)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """Trials that ended and are still to be judged."""
+        return [todo.trial for todo in self._unjudged]

@@ -7,7 +7,7 @@ from pathlib import Path
 from seatrial.errors import JournalError, UsageError
 from seatrial.journal.run import Manifest, RunFolder
 from seatrial.schedule.amendments import grant_attempts, granted
-from seatrial.schedule.queue import Ledger, Queue, Selection, execution_order
+from seatrial.schedule.queue import Queue, Selection, execution_order, ledger_of
 from seatrial.schedule.spending import Cap, Spent, spent_before
 from seatrial.schedule.stopping import Stop
 from seatrial.schedule.watching import Standing, Watcher, seconds_left
@@ -60,6 +60,7 @@ class Tally:
         killed: trials whose attempt was ended for that; they are run again next time.
         spent: by the whole run, earlier calls and lost attempts included.
         infrastructure_ends: attempts of the whole run that ended so.
+        beyond_cap: what the bounds on the cost could not count; null when nothing, or without a bound.
     """
 
     done: dict[str, TrialDone] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class Tally:
     killed: list[str] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     infrastructure_ends: int = 0
+    beyond_cap: str | None = None
 
 
 def run_plan(
@@ -107,16 +109,14 @@ class _Schedule:
         self, run: RunFolder, manifest: Manifest, watcher: Watcher, orders: Orders, stop: Stop
     ) -> None:
         self._run, self._watcher, self._orders, self._stop = run, watcher, orders, stop
-        self._index, self._plan = run.follow_index(), manifest.plan
+        self._index, self._manifest = run.follow_index(), manifest
         order = execution_order(manifest.plan, int(manifest.experiment.get("seed", 0)))
         self._wanted = orders.selection.of(order)
-        retries = int((manifest.experiment.get("retry") or {}).get("infrastructure", 2))
-        self._ledger = Ledger(retries, granted(manifest))
-        self._ledger.add(self._index.look())
+        self._ledger = ledger_of(manifest, self._index.look())
         if orders.rerun_infrastructure:
             trials = [p.trial for p in self._wanted if self._ledger.given_up(p.trial)]
             if trials:
-                grant_attempts(run, manifest, trials, retries + 1)
+                grant_attempts(run, manifest, trials, self._ledger.retries + 1)
                 self._ledger.grant(granted(manifest))
         counted = [line for p in order if (line := self._ledger.counted(p.trial))]
         unjudged = [line for line in counted if not self._is_judged(line.trial, line.attempt)]
@@ -129,7 +129,7 @@ class _Schedule:
 
     def carry_out(self) -> Tally:
         """The loop."""
-        with Pool(self._run, self._orders.workers) as pool:
+        with Pool(self._run, self._orders.workers, self._manifest.unsafe) as pool:
             self._watcher.moved(self._standing(pool))
             while True:
                 self._fill(pool)
@@ -149,7 +149,7 @@ class _Schedule:
         if self._stop.soon and self._hold is None:
             self._hold_on("it was asked to stop", pool)
         while not pool.is_full and not self._stop.soon and self._no_room is None:
-            begin = bool(self._queue.waiting) and self._may_begin(pool)
+            begin = not self._queue.is_begun and self._may_begin(pool)
             todo = self._queue.take(begin)
             if todo is None:
                 return
@@ -187,8 +187,12 @@ class _Schedule:
             self._queue.again(job.trial)
             return
         self._tally.done[job.trial] = done
-        if not self._is_judged(job.trial, job.attempt):
+        if self._is_judged(job.trial, job.attempt):
+            return
+        if job.judge_only:
             self._tally.unjudged[job.trial] = done.note or "no reason was given"
+        else:
+            self._queue.judge(job.trial, job.attempt)
 
     def _is_judged(self, trial: str, attempt: int) -> bool:
         return self._run.verdicts_path(trial, attempt).exists()
@@ -197,17 +201,23 @@ class _Schedule:
         """End what still runs, if anything does, and sum up."""
         tally, ledger = self._tally, self._ledger
         tally.interrupted = self._stop.soon
-        running = [worker.job.trial for worker in pool.workers]
-        self._spent = self._all_spent(pool)
+        workers = list(pool.workers)
+        running = [worker.job.trial for worker in workers]
         pool.stop()
+        self._spent = sum((worker.spent for worker in workers), self._spent)
         ledger.add(self._index.look())
         tally.killed = [trial for trial in running if ledger.counted(trial) is None]
         tally.waiting = self._queue.waiting
+        for trial in (*self._queue.unjudged, *running):
+            line = ledger.counted(trial)
+            if line is not None and not self._is_judged(trial, line.attempt):
+                tally.unjudged[trial] = "the run was ended before"
         lines = {p.trial: ledger.attempts(p.trial) for p in self._wanted if ledger.given_up(p.trial)}
         tally.given_up = {trial: attempts[-1].note for trial, attempts in lines.items()}
-        names = [planned.trial for planned in self._plan]
+        names = [planned.trial for planned in self._manifest.plan]
         tally.left = sum(not ledger.counted(name) and not ledger.given_up(name) for name in names)
         tally.spent, tally.infrastructure_ends = self._spent, ledger.infrastructure_ends
+        tally.beyond_cap = self._orders.cap.leaves_out(self._spent)
 
     # -- telling --------------------------------------------------------------------------------------
     def _all_spent(self, pool: Pool) -> Spent:
@@ -216,8 +226,8 @@ class _Schedule:
     def _standing(self, pool: Pool) -> Standing:
         running = [worker.standing() for worker in pool.workers]
         return Standing(
-            total=len(self._plan),
-            done=sum(self._ledger.counted(planned.trial) is not None for planned in self._plan),
+            total=len(self._manifest.plan),
+            done=self._ledger.done,
             running=running,
             spent=self._all_spent(pool),
             infrastructure_ends=self._ledger.infrastructure_ends,

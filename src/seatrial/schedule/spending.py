@@ -1,20 +1,22 @@
 """What a run has spent, read from its journals while they grow, and the bound on it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from seatrial.errors import UsageError
 from seatrial.journal.calls import used_money, used_tokens
-from seatrial.journal.events import ModelCalled
+from seatrial.journal.events import AgentStarted, ModelCalled, TrialEnded
+from seatrial.journal.follow import JournalFollower
 from seatrial.journal.run import RunFolder
+from seatrial.measure.models import ANSWERED
+from seatrial.spec.experiment import System
+from seatrial.trial.models import metering
 
-_REQUESTED = b'{"kind":"action.requested"'
-_CALLED = b'{"kind":"model.called"'
-
-
-_call: msgspec.json.Decoder[ModelCalled] = msgspec.json.Decoder(ModelCalled)
+_KINDS = (ModelCalled, AgentStarted, TrialEnded)
+_event = msgspec.json.Decoder(ModelCalled | AgentStarted | TrialEnded)
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,12 @@ class Spent:
         calls: all calls.
         tokens: read and written, of the calls that say both.
         without_tokens: calls that do not.
-        money: of the calls that say it, in the currency of the price list.
+        money: of the calls that say it.
         without_money: calls that do not.
+        untold_tokens, untold_money: of these, calls that were answered: their endpoint does not say what a
+            call uses, or there is no price.
+        currency: of the price lists; null where nothing was priced.
+        unseen: attempts whose agent could have called a model that nobody watched.
     """
 
     calls: int = 0
@@ -34,6 +40,10 @@ class Spent:
     without_tokens: int = 0
     money: float = 0.0
     without_money: int = 0
+    untold_tokens: int = 0
+    untold_money: int = 0
+    currency: str | None = None
+    unseen: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(
@@ -42,7 +52,15 @@ class Spent:
             self.without_tokens + other.without_tokens,
             self.money + other.money,
             self.without_money + other.without_money,
+            self.untold_tokens + other.untold_tokens,
+            self.untold_money + other.untold_money,
+            self.currency or other.currency,  # an experiment has one
+            self.unseen + other.unseen,
         )
+
+
+# What may have been under way when a journal broke off.
+_ONE_UNKNOWN = Spent(calls=1, without_tokens=1, without_money=1)
 
 
 @dataclass(frozen=True)
@@ -58,57 +76,118 @@ class Cap:
                 raise UsageError(f"{option} {value}: is no amount. Give a number from 0.")
 
     def reached(self, spent: Spent) -> str | None:
-        """Which bound is reached, in words; null while none is. Calls of unknown cost cannot count."""
-        for option, limit, known, unknown in (
-            ("--max-money", self.money, spent.money, spent.without_money),
-            ("--max-tokens", self.tokens, spent.tokens, spent.without_tokens),
-        ):
-            if limit is not None and known >= limit:
+        """Which bound is reached or cannot be held, in words; null while none is.
+
+        One cannot be held once answered calls do not say what they used: all that follow will not either. A
+        call that was cut short is counted as unknown and lets the run go on, see ``leaves_out``.
+        """
+        for option, limit, known, unknown, untold in self._bounds(spent):
+            if known >= limit:
                 more = f" and {unknown} calls of unknown cost" if unknown else ""
                 return f"{option} {limit:g} is reached: {known:g} spent{more}"
+            if untold:
+                return (
+                    f"{option} {limit:g} cannot be held: {untold} answered calls do not say what they used, "
+                    "or have no price for it"
+                )
         return None
 
+    def leaves_out(self, spent: Spent) -> str | None:
+        """What the bounds could not count, in words; null where they count all."""
+        for option, limit, _, unknown, _ in self._bounds(spent):
+            if unknown:
+                return f"{option} {limit:g} bounds what is known, which {unknown} calls are not"
+        return None
 
-class JournalFollower:
-    """Counts steps and costs in a journal that is being written, reading each byte once."""
+    def check(self, systems: Iterable[System], unsafe: bool) -> None:
+        """Refuse a bound that could not be held.
+
+        Args:
+            systems: those that are to run.
+            unsafe: whether they run without a sandbox.
+
+        Raises:
+            UsageError: names the option and the system.
+        """
+        options = [name for name, limit, *_ in self._bounds(Spent())]
+        for system in systems if options else ():
+            if metering({"agent": system.agent}, not unsafe) == "unwatched":
+                raise UsageError(
+                    f"{options[0]}: without a sandbox nobody sees which models the system {system.name!r} "
+                    "calls. Leave the bound out, or choose other systems with --system."
+                )
+            if self.money is not None and system.agent == "chat" and system.options.get("price") is None:
+                raise UsageError(
+                    f"--max-money: the system {system.name!r} has no price, so that nobody knows what it "
+                    "spends. Add options.price to it, bound --max-tokens instead, or choose other systems "
+                    "with --system."
+                )
+
+    def _bounds(self, spent: Spent) -> list[tuple[str, float, float, int, int]]:
+        """Of each bound that is given: option, limit, what is known, calls of unknown cost, answered ones."""
+        every = (
+            ("--max-money", self.money, spent.money, spent.without_money, spent.untold_money),
+            ("--max-tokens", self.tokens, spent.tokens, spent.without_tokens, spent.untold_tokens),
+        )
+        return [(option, limit, *more) for option, limit, *more in every if limit is not None]
+
+
+class CostFollower:
+    """Counts steps and costs in a journal that is being written."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._offset = path, 0
-        self.steps, self.spent = 0, Spent()
+        self._journal = JournalFollower(path, *_KINDS)
+        self._calls_models = self._ended = False
+        self.spent = Spent()
+
+    @property
+    def steps(self) -> int:
+        """Requested so far."""
+        return self._journal.steps
 
     def look(self) -> None:
         """Take in the lines that were added since the last look."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except FileNotFoundError:
-            return
-        whole = data.rfind(b"\n") + 1
-        self._offset += whole
-        for line in data[:whole].splitlines():
-            if line.startswith(_REQUESTED):
-                self.steps += 1
-            elif line.startswith(_CALLED):
-                self.spent += _spent(line)
+        for line in self._journal.look():
+            try:
+                event = _event.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                # Reading the journal in earnest names a damaged line; here it is a call of unknown cost.
+                self.spent += _ONE_UNKNOWN
+                continue
+            if isinstance(event, TrialEnded):
+                self._ended = True
+            elif isinstance(event, AgentStarted):
+                self._calls_models = event.details.get("model_calls") == "proxy"
+                self.spent += Spent(unseen=event.details.get("model_calls") == "unwatched")
+            else:
+                self.spent += _spent(event)
+
+    def close(self) -> None:
+        """Look a last time at a journal that nobody writes any more.
+
+        Calls are written down when they are over: one may be missing where the journal breaks off. May be
+        called again.
+        """
+        self.look()
+        if self._calls_models and not self._ended:
+            self.spent += _ONE_UNKNOWN
+        self._ended = True
 
 
-def _spent(line: bytes) -> Spent:
-    try:
-        call = _call.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        # Reading the journal in earnest names a damaged line; here its cost is unknown.
-        return Spent(calls=1, without_tokens=1, without_money=1)
+def _spent(call: ModelCalled) -> Spent:
     tokens, money = used_tokens(call), used_money(call)
-    return Spent(1, sum(tokens or ()), tokens is None, money or 0.0, money is None)
+    one = Spent(1, sum(tokens or ()), tokens is None, money or 0.0, money is None, currency=call.currency)
+    if call.call_class not in ANSWERED:
+        return one
+    return replace(one, untold_tokens=one.without_tokens, untold_money=one.without_money)
 
 
 def spent_before(run: RunFolder, trials: list[str]) -> Spent:
-    """What all attempts so far have spent, whatever became of them."""
+    """What all attempts so far have spent, whatever became of them; none of them is under way."""
     total = Spent()
     for trial in trials:
         for attempt in run.attempts(trial):
-            journal = JournalFollower(run.journal_path(trial, attempt))
-            journal.look()
+            journal = CostFollower(run.journal_path(trial, attempt))
+            journal.close()
             total += journal.spent
     return total

@@ -11,17 +11,35 @@ AGENTS = ("scripted", "simulated", "python", "chat", PERSON)
 _LATER = "Leave it out, or use a release that has it"
 
 
-def refuse_unsupported(loaded: LoadedExperiment) -> None:
-    """Raise for the first thing that would silently not happen.
+def refuse_unsupported(loaded: LoadedExperiment, unsafe: bool) -> None:
+    """Raise for the first thing that would silently not happen, or not as promised.
+
+    Args:
+        unsafe: whether it is to run without a sandbox.
 
     Raises:
         SpecError: names file, place, value and remedy.
     """
     for file, place, value in _unsupported(loaded):
         raise SpecError(file, place, f"{value!r} cannot be carried out yet", _LATER)
+    if unsafe:
+        _refuse_keys(loaded)
     for task in loaded.tasks:
         for place, problem, remedy in unstartable(task):
             raise SpecError(task.file, place, problem, remedy)
+
+
+def _refuse_keys(loaded: LoadedExperiment) -> None:
+    """Without a sandbox every agent of the run could read a key in the environment of the runner."""
+    for index, system in enumerate(loaded.spec.system):
+        if system.agent == "chat" and (name := system.options.get("api_key_env")) is not None:
+            raise SpecError(
+                str(loaded.path),
+                f"system[{index}].options.api_key_env",
+                f"{name!r} would be open to every agent's commands, and through them to the files of the run, "
+                "for without a sandbox they can read the environment of the runner",
+                "Run it in a sandbox, or use an endpoint that wants no key",
+            )
 
 
 def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.journal.reader import read_journal
-from seatrial.journal.run import IndexLine, RunFolder
-from seatrial.schedule.leftovers import clear_after_worker
-from seatrial.schedule.spending import JournalFollower, Spent
+from seatrial.journal.run import RunFolder
+from seatrial.schedule.leftovers import INTERRUPTED, BrokenOff, clear_after_worker, close_attempt
+from seatrial.schedule.spending import CostFollower, Spent
 from seatrial.schedule.watching import Running
-from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.trial.job import TrialDone, TrialJob, trial_done
 from seatrial.trial.worker import NO_ROOM_STATUS
 
 CLEAR_UP_SECONDS = 20.0
@@ -43,9 +42,9 @@ class Worker:
     Its answer goes to memory, so that nobody has to read along and a full disk loses nothing of it.
     """
 
-    def __init__(self, run: RunFolder, job: TrialJob) -> None:
-        self.job, self._run = job, run
-        self.journal = JournalFollower(run.journal_path(job.trial, job.attempt))
+    def __init__(self, run: RunFolder, job: TrialJob, unsafe: bool) -> None:
+        self.job, self._run, self._unsafe = job, run, unsafe
+        self.journal = CostFollower(run.journal_path(job.trial, job.attempt))
         self._began = time.monotonic()
         self._answer, self._problems = os.memfd_create("answer"), os.memfd_create("problems")
         self._process = subprocess.Popen(
@@ -74,14 +73,14 @@ class Worker:
         return Running(job.trial, job.attempt, self.journal.steps, self.seconds, job.judge_only)
 
     def wait(self) -> Ended:
-        """Wait for its end and say what became of its attempt; a dead process is an infrastructure end."""
+        """Wait for its end and say what became of its attempt; of a dead process, its journal decides."""
         status = self._process.wait()
         answer, problems = _whole(self._answer), _whole(self._problems)
         self._close()
         if status == 0:
             return Ended(self.job, msgspec.json.decode(answer, type=TrialDone))
-        clear_after_worker(self._run, self._process.pid)
-        return _broken(status, problems, self._run, self.job)
+        clear_after_worker(self._run, self._process.pid, self._unsafe)
+        return _broken(status, problems, self._run, self.job, self.journal.steps)
 
     def interrupt(self) -> None:
         """Ask it to clear up and end."""
@@ -89,9 +88,9 @@ class Worker:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, deadline: float) -> None:
-        """Make it end, if need be after a deadline on the monotonic clock; its attempt counts as killed.
+        """Make it end, if need be after a deadline on the monotonic clock.
 
-        An attempt that had ended by itself stays as it is.
+        Its attempt counts as killed, unless it had ended by itself.
         """
         try:
             self._process.wait(max(0.0, deadline - time.monotonic()))
@@ -100,23 +99,27 @@ class Worker:
             self._process.wait()
         self._close()
         job, run = self.job, self._run
-        clear_after_worker(run, self._process.pid)
-        if run.journal_path(job.trial, job.attempt).exists() and not run.ended(job.trial, job.attempt):
-            _write_down(run, job, "killed", "interrupted", runner_ended=True)
+        clear_after_worker(run, self._process.pid, self._unsafe)
+        if run.journal_path(job.trial, job.attempt).exists():
+            close_attempt(run, job.trial, job.attempt, INTERRUPTED)
 
     def _close(self) -> None:
         for descriptor in (self.handle, self._answer, self._problems):
             os.close(descriptor)
+        self.journal.close()
 
 
 class Pool:
     """At most ``size`` workers at once, each with a slot of its own. Use it in a ``with`` block.
 
     However the block is left, no worker outlives it.
+
+    Args:
+        unsafe: they have no sandbox; what such a worker leaves is looked for all over the host.
     """
 
-    def __init__(self, run: RunFolder, size: int) -> None:
-        self._run, self.size = run, size
+    def __init__(self, run: RunFolder, size: int, unsafe: bool) -> None:
+        self._run, self.size, self._unsafe = run, size, unsafe
         self._workers: dict[int, Worker] = {}
 
     def __enter__(self) -> "Pool":
@@ -140,7 +143,7 @@ class Pool:
         slot = next(n for n in range(self.size) if n not in self._workers)
         folder = str(self._run.folder.resolve())
         job = TrialJob(run=folder, trial=trial, attempt=attempt, slot=slot, judge_only=judge_only)
-        self._workers[slot] = Worker(self._run, job)
+        self._workers[slot] = Worker(self._run, job, self._unsafe)
 
     def wait(self, seconds: float) -> list[Worker]:
         """Wait until a process ends or the time is up; those that ended are no longer in the pool."""
@@ -162,47 +165,22 @@ class Pool:
 
 def run_job(run: RunFolder, job: TrialJob) -> TrialDone:
     """Run one attempt as told, alone, to its end."""
-    return Worker(run, job).wait().done
+    return Worker(run, job, run.manifest().unsafe).wait().done
 
 
 def _whole(descriptor: int) -> bytes:
     return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
 
 
-def _broken(status: int, problems: bytes, run: RunFolder, job: TrialJob) -> Ended:
+def _broken(status: int, problems: bytes, run: RunFolder, job: TrialJob, steps: int) -> Ended:
     """What became of an attempt whose process failed; writes it down unless the process had."""
     with contextlib.suppress(OSError):  # the log is a help, the index below must be written
         run.attempt_folder(job.trial, job.attempt).mkdir(parents=True, exist_ok=True)
         (run.attempt_folder(job.trial, job.attempt) / "harness.log").write_bytes(problems)
     said = problems.decode(errors="replace").strip().splitlines()
     note = said[-1] if said else f"the trial's process ended with status {status}"
-    reason, no_room = "killed" if status < 0 else "harness_fault", status == NO_ROOM_STATUS
-    ended = run.ended(job.trial, job.attempt)
-    infrastructure = True
-    if ended is not None:
-        # It was written down before: what failed is judging it.
-        reason, infrastructure = ended.stop_reason, ended.infrastructure
-    else:
-        _write_down(run, job, reason, note, runner_ended=no_room)
-    done = TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=infrastructure, steps=0,
-        note=note,
-    )  # fmt: skip
-    return Ended(job, done, no_room)
-
-
-def _write_down(run: RunFolder, job: TrialJob, reason: str, note: str, runner_ended: bool = False) -> None:
-    """Index an attempt whose own process could not."""
-    path = run.journal_path(job.trial, job.attempt)
-    digest = read_journal(path).digest if path.exists() else ""
-    run.add_to_index(
-        IndexLine(
-            trial=job.trial,
-            attempt=job.attempt,
-            digest=digest,
-            stop_reason=reason,
-            infrastructure=True,
-            runner_ended=runner_ended,
-            note=note,
-        )
-    )
+    no_room = status == NO_ROOM_STATUS
+    broken_off = BrokenOff(note, runner_ended=no_room, stop_reason="killed" if status < 0 else "harness_fault")
+    done = trial_done(close_attempt(run, job.trial, job.attempt, broken_off), steps)
+    # Where the attempt had ended by itself, what failed is judging it.
+    return Ended(job, msgspec.structs.replace(done, note=note), no_room)

@@ -70,8 +70,9 @@ def _check_systems(source: Source, systems: list[System]) -> None:
 
 
 def _check_models(source: Source, systems: list[System], tasks: list[Task]) -> None:
-    """Options of agents that call a model; money can only be bounded where there is a price."""
+    """Options of agents that call a model; money is bounded only where there is a price, in one currency."""
     bounded = next((task.id for task in tasks if task.budget.money is not None), None)
+    currency: str | None = None
     for index, system in enumerate(systems):
         if system.agent != "chat":
             continue
@@ -80,6 +81,15 @@ def _check_models(source: Source, systems: list[System], tasks: list[Task]) -> N
             raise source.fault(
                 f"system[{index}].options.price", f"the task {shown(bounded)} has a money budget",
                 "Add price = { name, date, currency, input, output } per million tokens",
+            )  # fmt: skip
+        if options.price is None:
+            continue
+        currency = currency or options.price.currency
+        if options.price.currency != currency:
+            raise source.fault(
+                f"system[{index}].options.price.currency",
+                f"{shown(options.price.currency)} is not the {shown(currency)} of a system before it",
+                "Give all prices in one currency, converted on the day of the price list",
             )  # fmt: skip
 
 

@@ -18,14 +18,10 @@ from seatrial.environment.state.providers import SqliteProvider
 from seatrial.environment.world import open_world
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.run import RunFolder, TaskFrozen, write_whole
+from seatrial.spec.frozen import frozen_task
 from seatrial.spec.task import Task
 
 SETUP_SECONDS = 600.0
-
-
-def frozen_task(task: TaskFrozen) -> Task:
-    """The task's spec as a struct."""
-    return msgspec.convert(task.spec, Task)
 
 
 def write_files(run: RunFolder, task: TaskFrozen, prefix: str, folder: Path) -> None:
@@ -59,7 +55,7 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
         SpecError: the setup script fails.
         EnvironmentFault: the host cannot build it.
     """
-    spec = frozen_task(task)
+    spec = frozen_task(task, run.folder)
     scratch = run.folder / "scratch"
     folder = scratch / "bases" / f"{task.digest[:16]}-{host.uid('world')}"
     limits = spec.environment.limits
@@ -113,7 +109,7 @@ def _providers(spec: Task) -> list[SqliteProvider]:
 
 def _build(run: RunFolder, task: TaskFrozen, host: Host, folder: Path, limits: ActionLimits) -> None:
     """Lay the base out beside its place and move it there when it is whole."""
-    spec = frozen_task(task)
+    spec = frozen_task(task, run.folder)
     workshop = folder.with_name(f".{folder.name}.{os.getpid()}")
     owner = host.uid("world") if host.mode == "root" else None
     try:
@@ -133,7 +129,7 @@ def _build(run: RunFolder, task: TaskFrozen, host: Host, folder: Path, limits: A
 
 def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits: ActionLimits) -> Path:
     """Run the task's setup script in a sandbox on the plain base; what it leaves becomes the base."""
-    spec = frozen_task(task)
+    spec = frozen_task(task, run.folder)
     assert spec.environment.setup is not None
     if spec.environment.setup_network != "none":
         raise SpecError(

@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from seatrial.journal.run import IndexLine
+
 
 class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
     """One attempt to run.
@@ -34,3 +36,11 @@ class TrialDone(msgspec.Struct, kw_only=True, frozen=True):
     infrastructure: bool
     steps: int
     note: str = ""
+
+
+def trial_done(line: IndexLine, steps: int) -> TrialDone:
+    """What the index says of an attempt, as an answer."""
+    return TrialDone(
+        trial=line.trial, attempt=line.attempt, stop_reason=line.stop_reason,
+        infrastructure=line.infrastructure, steps=steps, note=line.note,
+    )  # fmt: skip

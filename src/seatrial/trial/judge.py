@@ -3,7 +3,7 @@
 from seatrial.environment.confine.host import Host
 from seatrial.journal.events import TrialStarted
 from seatrial.journal.reader import read_journal
-from seatrial.journal.run import RunFolder
+from seatrial.journal.run import Manifest, RunFolder
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.verify.engine import Judge
 from seatrial.verify.table import write_verdicts
@@ -11,7 +11,9 @@ from seatrial.verify.table import write_verdicts
 DEFAULT_FINAL_VERDICTS = 3
 
 
-def judge_attempt(run: RunFolder, host: Host, trial: str, attempt: int) -> TrialVerdicts | None:
+def judge_attempt(
+    run: RunFolder, manifest: Manifest, host: Host, trial: str, attempt: int
+) -> TrialVerdicts | None:
     """Judge a journal and write its verdict table; null when it has no state to judge.
 
     Raises:
@@ -20,7 +22,6 @@ def judge_attempt(run: RunFolder, host: Host, trial: str, attempt: int) -> Trial
     """
     ended = run.ended(trial, attempt)
     journal = read_journal(run.journal_path(trial, attempt), ended.digest if ended else None)
-    manifest = run.manifest()
     planned = next(p for p in manifest.plan if p.trial == trial)
     first = journal.events[0] if journal.events else None
     if not isinstance(first, TrialStarted) or not first.base:

@@ -24,10 +24,11 @@ from seatrial.errors import (
 )
 from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, Observation, Offer
-from seatrial.gateway.meter import Meter
+from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Policy, masked_paths
 from seatrial.gateway.tools import Tool, offered
 from seatrial.journal.events import (
+    BUDGET,
     AgentExited,
     AgentStarted,
     Cost,
@@ -36,12 +37,13 @@ from seatrial.journal.events import (
     TrialEnded,
     TrialStarted,
 )
-from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, TrialPlanned
+from seatrial.journal.run import Manifest, RunFolder, TaskFrozen, TrialPlanned, index_line
 from seatrial.journal.writer import JournalWriter
+from seatrial.spec.frozen import frozen_task
 from seatrial.spec.person import PERSON
 from seatrial.spec.task import Task
-from seatrial.trial.ground import describe_base, frozen_task, prepare_ground
-from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.trial.ground import describe_base, prepare_ground
+from seatrial.trial.job import TrialDone, TrialJob, trial_done
 from seatrial.trial.models import metering, model_proxy
 from seatrial.trial.online import online_judge
 from seatrial.trial.systems import agent_program
@@ -49,9 +51,8 @@ from seatrial.trial.systems import agent_program
 if TYPE_CHECKING:
     from seatrial.agents.model.proxy import ModelProxy
 
-_CENSORED = {"budget_actions", "budget_seconds", "budget_tokens", "budget_money", "budget_human"}
-_INFRASTRUCTURE = {"environment_fault", "harness_fault", "verifier_fault", "killed"}
-
+# While a model call is under way the time left stands still, and is looked at no more often than this.
+LOOK_SECONDS = 0.05
 
 @dataclass
 class _Trial:
@@ -70,40 +71,40 @@ class _Trial:
 Converse = Callable[[Gateway, JournalWriter, Meter], tuple[StopReason, dict[str, Any]]]
 
 
-def run_trial(job: TrialJob, run: RunFolder, host: Host, converse: Converse | None = None) -> TrialDone:
+def run_trial(
+    job: TrialJob, run: RunFolder, manifest: Manifest, host: Host, converse: Converse | None = None
+) -> TrialDone:
     """Run one attempt and write its journal and its line in the run's index.
 
     Faults of the world, the agent or the harness end the attempt with a stop reason; they do not raise,
     except when the disk is full: the journal then has no end.
 
     Args:
+        manifest: of the run.
         converse: who acts in place of the system's agent.
 
     Raises:
         SeatrialError, OSError: there is no room; ``out_of_room`` says so.
     """
-    manifest = run.manifest()
     planned = next((p for p in manifest.plan if p.trial == job.trial), None)
     if planned is None:
         raise JournalError(f"{run.folder}: the plan has no trial {job.trial!r}.")
     task = manifest.task(planned.task)
-    trial = _Trial(job, run, manifest, planned, task, frozen_task(task), host)
+    trial = _Trial(job, run, manifest, planned, task, frozen_task(task, run.folder), host)
     folder = run.attempt_folder(job.trial, job.attempt)
     folder.mkdir(parents=True, exist_ok=True)
     meter = Meter(trial.spec.budget)
     journal = JournalWriter(folder / "journal.jsonl", meter.now_us)
-    done = _run(trial, journal, meter, converse)
-    digest = journal.close()
-    run.add_to_index(
-        IndexLine(
-            trial=job.trial, attempt=job.attempt, digest=digest, stop_reason=done.stop_reason,
-            infrastructure=done.infrastructure, note=done.note,
-        )
-    )  # fmt: skip
-    return done
+    end, steps = _run(trial, journal, meter, converse)
+    line = index_line(job.trial, job.attempt, journal.close(), end)
+    run.add_to_index(line)
+    return trial_done(line, steps)
 
 
-def _run(trial: _Trial, journal: JournalWriter, meter: Meter, converse: Converse | None) -> TrialDone:
+def _run(
+    trial: _Trial, journal: JournalWriter, meter: Meter, converse: Converse | None
+) -> tuple[TrialEnded, int]:
+    """The attempt; returns its last line and how many steps it took."""
     gateway: Gateway | None = None
     try:
         ground = prepare_ground(trial.run, trial.task, trial.host)
@@ -116,9 +117,10 @@ def _run(trial: _Trial, journal: JournalWriter, meter: Meter, converse: Converse
                 reason, note = _converse(trial, gateway, journal, meter)
             else:
                 reason, note = converse(gateway, journal, meter)
-            return _end(trial, gateway, sandbox, journal, reason, note)
+            return _end(gateway, sandbox, journal, reason, note)
     except StateOverrun as fault:
-        return _overran(trial, gateway, journal, readable(str(fault)))
+        # The agent's files passed a bound: its own doing, so the attempt counts; the last action is unknown.
+        return _ended_early(gateway, journal, "safety_stop", readable(str(fault)))
     except (SeatrialError, OSError) as fault:
         if out_of_room(fault):
             raise  # the run stops until there is room; the attempt is not spent on that
@@ -249,11 +251,14 @@ def _serve(
                 return "environment_fault", {"problem": proxy.ending.problem}
             gateway.out_of_calls()
             continue
-        request = agent.next_request(meter.seconds_left())
+        left = meter.seconds_left()
+        request = agent.next_request(None if left is None else max(left, LOOK_SECONDS))
         if request is None and proxy is not None and proxy.ending is not None:
             continue
         if request is None:
             if not agent.gone:
+                if (meter.seconds_left() or 0.0) > 0:
+                    continue  # a part of the time was the endpoint's, or may yet turn out to be
                 gateway.out_of_time()
                 break
             gateway.agent_ends()
@@ -280,58 +285,44 @@ def _act(gateway: Gateway, request: Request) -> Observation:
 
 
 def _end(
-    trial: _Trial, gateway: Gateway, sandbox: World, journal: JournalWriter,
+    gateway: Gateway, sandbox: World, journal: JournalWriter,
     reason: StopReason, note: dict[str, Any],
-) -> TrialDone:  # fmt: skip
+) -> tuple[TrialEnded, int]:  # fmt: skip
     """Take in the last effects, audit the state, write the last line."""
     fingerprint = gateway.close()
     equal = sandbox.audit()
-    infrastructure = is_infrastructure(reason, note)
-    journal.append(
-        TrialEnded(
-            stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
-            censored=reason in _CENSORED, summary=gateway.summary, confidence=gateway.confidence,
-            details={**note, "processes_lost": sandbox.alive},
-            last_turn=Cost(model_us=gateway.last_turn.model_us, queue_us=gateway.last_turn.queue_us),
-        )
+    end = TrialEnded(
+        stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
+        censored=reason in BUDGET, summary=gateway.summary, confidence=gateway.confidence,
+        details={**note, "processes_lost": sandbox.alive},
+        last_turn=_last_turn(gateway),
     )  # fmt: skip
-    job = trial.job
-    return TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason=reason, infrastructure=infrastructure,
-        steps=gateway.step, note=str(note.get("problem", "")),
-    )  # fmt: skip
+    journal.append(end)
+    return end, gateway.step
 
 
-def _overran(trial: _Trial, gateway: Gateway | None, journal: JournalWriter, problem: str) -> TrialDone:
-    """The agent's files passed a bound: its own doing, so the attempt counts; the last action is unknown."""
-    journal.append(TrialEnded(stop_reason="safety_stop", fingerprint="", details={"problem": problem}))
-    job = trial.job
-    return TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason="safety_stop", infrastructure=False,
-        steps=gateway.step if gateway else 0, note=problem,
-    )  # fmt: skip
+def _ended_early(
+    gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
+) -> tuple[TrialEnded, int]:
+    """The last line of an attempt that has no last state."""
+    end = TrialEnded(
+        stop_reason=reason, fingerprint="", details={"problem": problem}, last_turn=_last_turn(gateway)
+    )
+    journal.append(end)
+    return end, gateway.step if gateway else 0
 
 
-def is_infrastructure(reason: str, details: dict[str, Any]) -> bool:
-    """Whether an end says nothing about the system: the host's fault, or an agent that never came to act."""
-    return reason in _INFRASTRUCTURE or (reason == "agent_fault" and not details.get("started"))
+def _last_turn(gateway: Gateway | None) -> Cost:
+    """What the agent spent after its last action; nothing where it never had a turn."""
+    turn = Turn(0, 0) if gateway is None else gateway.last_turn
+    return Cost(model_us=turn.model_us, queue_us=turn.queue_us)
 
 
 def _faulted(
     trial: _Trial, gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
-) -> TrialDone:
+) -> tuple[TrialEnded, int]:
     """The world or the harness broke: say so in the journal and end."""
     if journal.seq == 0:
         journal.append(_never_ready(trial))
     journal.append(HarnessFaulted(where=reason, problem=problem))
-    journal.append(TrialEnded(stop_reason=reason, fingerprint=""))
-    step = gateway.step if gateway else 0
-    job = trial.job
-    return TrialDone(
-        trial=job.trial,
-        attempt=job.attempt,
-        stop_reason=reason,
-        infrastructure=True,
-        steps=step,
-        note=problem,
-    )
+    return _ended_early(gateway, journal, reason, problem)

@@ -7,7 +7,8 @@ from seatrial.gateway.policy import masked_paths
 from seatrial.journal.entries import Entry, State
 from seatrial.journal.reader import read_journal, state_at
 from seatrial.journal.run import RunFolder
-from seatrial.trial.ground import frozen_task, prepare_ground
+from seatrial.spec.frozen import frozen_task
+from seatrial.trial.ground import prepare_ground
 
 
 def difference(base: State, state: State) -> State:
@@ -29,11 +30,12 @@ def world_at(run: RunFolder, host: Host, trial: str, attempt: int, step: int) ->
     """
     ended = run.ended(trial, attempt)
     journal = read_journal(run.journal_path(trial, attempt), ended.digest if ended else None)
-    ground = prepare_ground(run, run.manifest().task(journal.started.task), host)
+    frozen = run.manifest().task(journal.started.task)
+    ground = prepare_ground(run, frozen, host)
     if journal.started.fingerprint and journal.started.conditions["base"]["digest"] != ground.base.digest:
         raise JournalError(
             f"{journal.path}: the task's base is not the one this trial ran on. Build it anew."
         )
     delta = difference(ground.base.state, state_at(journal, run.objects, step))
-    masked = masked_paths(frozen_task(run.manifest().task(journal.started.task)), ground.base.state)
+    masked = masked_paths(frozen_task(frozen, run.folder), ground.base.state)
     return open_world(ground, delta, masked)

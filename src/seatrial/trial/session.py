@@ -18,7 +18,7 @@ import msgspec
 from seatrial.errors import EnvironmentFault, SeatrialError
 from seatrial.gateway.gateway import Observation
 from seatrial.journal.entries import Entry
-from seatrial.journal.events import StopReason
+from seatrial.journal.events import ConstraintViolated, StopReason
 from seatrial.records.verdicts import VerdictRow
 from seatrial.trial.job import TrialDone, TrialJob
 
@@ -54,6 +54,7 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
         verdicts: in the order they were asked for.
         changes: how the state differs from the base, by path; ``absent`` for what is gone.
         used: what was spent, by the budget's resource.
+        broken: violations of constraints since the answer before.
     """
 
     step: int
@@ -65,6 +66,7 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     verdicts: list[VerdictRow] = []
     changes: list[Entry] = []
     used: dict[str, float] = {}
+    broken: list[ConstraintViolated] = []
 
 
 class Session:

@@ -62,6 +62,7 @@ class Served:
     def __init__(self, run: RunFolder, host: Host, judge: Judge, lines: Lines) -> None:
         self._run, self._host, self._judge, self._lines = run, host, judge, lines
         self._gateway: Gateway | None = None
+        self._violations_told = 0
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the action under way; a signal handler."""
@@ -88,6 +89,7 @@ class Served:
                 with meter.aside():
                     answer = self._look(gateway, journal, meter, ask)
             say(Said(answer=answer))
+        gateway.agent_ends()
         reason = gateway.stop_reason
         if reason is None:
             reason, note = "killed", {"problem": "the person left without having finished"}
@@ -97,11 +99,9 @@ class Served:
     def _asked(self, gateway: Gateway, meter: Meter) -> Iterator[Ask]:
         """Requests while the trial goes on; the first one after the time ran out finds it ended."""
         while gateway.stop_reason is None:
-            seconds = meter.seconds_left()
-            if seconds is not None:
-                seconds = max(0.0, seconds - (meter.now_us() - meter.clock_us) / 1e6)
+            left = meter.seconds_left()
             try:
-                line = self._lines.next(seconds)
+                line = self._lines.next(None if left is None else max(0.0, left))
                 if line is None:
                     gateway.out_of_time()
                     line = self._lines.next()
@@ -132,13 +132,14 @@ class Served:
         changes = [delta[path] for path in sorted(delta)] if ask.what == "look" else []
         return msgspec.structs.replace(answer, verdicts=rows, changes=changes)
 
-    @staticmethod
-    def _standing(gateway: Gateway, meter: Meter) -> Answer:
+    def _standing(self, gateway: Gateway, meter: Meter) -> Answer:
         fingerprint = gateway.settle()
+        broken = gateway.violations[self._violations_told :]
+        self._violations_told += len(broken)
         used = {"actions": float(meter.actions), "seconds": meter.now_us() / 1e6}
         return Answer(
             step=gateway.step, fingerprint=fingerprint, stop_reason=gateway.stop_reason, used=used,
-            alive=gateway.alive,
+            alive=gateway.alive, broken=broken,
         )  # fmt: skip
 
 
@@ -168,8 +169,8 @@ def main() -> int:
             with Judge(host, str(scratch), run, manifest.tasks[0]) as judge:
                 served = Served(run, host, judge, lines)
                 signal.signal(signal.SIGINT, served.interrupt)
-                done = run_trial(job, run, host, served.converse)
-            judge_attempt(run, host, job.trial, job.attempt)
+                done = run_trial(job, run, manifest, host, served.converse)
+            judge_attempt(run, manifest, host, job.trial, job.attempt)
         finally:
             release_host(host)
     except (SeatrialError, OSError) as fault:

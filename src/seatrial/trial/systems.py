@@ -15,9 +15,9 @@ from seatrial.journal.run import Manifest, RunFolder, TaskFrozen
 from seatrial.spec.chat import ChatOptions
 from seatrial.spec.experiment import Script
 from seatrial.spec.faults import Source
+from seatrial.spec.frozen import frozen_task
 from seatrial.spec.plan_file import PLAN_FILE, read_plan
 from seatrial.spec.simulated import SimulatedOptions, agent_config
-from seatrial.trial.ground import frozen_task
 
 SIMULATED_FILE = Path(simulated.__file__)
 SIMULATED_CODE = f"{SIMULATED_FILE.stem}:{simulated.SimulatedAgent.__name__}"
@@ -60,7 +60,7 @@ def _simulated_config(run: RunFolder, task: TaskFrozen, options: dict[str, Any])
     """The knobs and the steps of the task's plan."""
     plain = tomllib.loads(run.objects.get(task.files[PLAN_FILE][0]).decode())
     plan = read_plan(Source(PLAN_FILE), plain)
-    return agent_config(msgspec.convert(options, SimulatedOptions), frozen_task(task), plan)
+    return agent_config(msgspec.convert(options, SimulatedOptions), frozen_task(task, run.folder), plan)
 
 
 def _steps(run: RunFolder, task: TaskFrozen, script: str) -> list[dict[str, Any]]:

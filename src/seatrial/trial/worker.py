@@ -16,7 +16,7 @@ from seatrial.errors import JournalError, SeatrialError, out_of_room
 from seatrial.journal.events import ActionRequested
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
-from seatrial.trial.job import TrialDone, TrialJob
+from seatrial.trial.job import TrialDone, TrialJob, trial_done
 from seatrial.trial.judge import judge_attempt
 from seatrial.trial.lifecycle import run_trial
 
@@ -36,10 +36,7 @@ def ended_trial(job: TrialJob, run: RunFolder) -> TrialDone:
         raise JournalError(f"{run.folder}: attempt {job.attempt} of trial {job.trial!r} has not ended.")
     journal = read_journal(run.journal_path(job.trial, job.attempt), line.digest)
     steps = sum(isinstance(event, ActionRequested) for event in journal.events)
-    return TrialDone(
-        trial=job.trial, attempt=job.attempt, stop_reason=line.stop_reason,
-        infrastructure=line.infrastructure, steps=steps, note=line.note,
-    )  # fmt: skip
+    return trial_done(line, steps)
 
 
 def main() -> int:
@@ -50,10 +47,11 @@ def main() -> int:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=TrialJob)
     try:
         run = RunFolder(Path(job.run))
-        host = prepare_host(job.slot, run.manifest().unsafe)
+        manifest = run.manifest()
+        host = prepare_host(job.slot, manifest.unsafe)
         try:
-            done = ended_trial(job, run) if job.judge_only else run_trial(job, run, host)
-            judge_attempt(run, host, job.trial, job.attempt)
+            done = ended_trial(job, run) if job.judge_only else run_trial(job, run, manifest, host)
+            judge_attempt(run, manifest, host, job.trial, job.attempt)
         finally:
             release_host(host)
     except SeatrialError as fault:

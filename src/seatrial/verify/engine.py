@@ -20,7 +20,8 @@ from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import Journal
 from seatrial.journal.run import RunFolder, TaskFrozen
 from seatrial.records.verdicts import TrialVerdicts, Verdict, VerdictRow
-from seatrial.spec.task import Subgoal, Task
+from seatrial.spec.frozen import frozen_task
+from seatrial.spec.task import Subgoal
 from seatrial.verify.cache import VerdictCache
 from seatrial.verify.confined import Bounds, group_for
 from seatrial.verify.copies import open_mounts
@@ -79,7 +80,7 @@ class Judge:
         self._host, self._run, self._final = host, run, final_verdicts
         self._scratch = os.path.realpath(f"{scratch}/judge-{name}")
         os.makedirs(self._scratch)
-        self.task = msgspec.convert(task.spec, Task)
+        self.task = frozen_task(task, run.folder)
         self.files = verifiers or VerifierFiles.of_task(task)
         self.files.lay_out(Path(self._scratch) / "files", run.objects)
         limits = self.task.environment.limits

@@ -18,7 +18,7 @@ from seatrial.agents.model.proxy import ModelProxy
 from seatrial.agents.model.secret import Secret
 from seatrial.errors import JournalError
 from seatrial.gateway.meter import Meter
-from seatrial.journal.calls import objects_of_call, read_request
+from seatrial.journal.calls import read_request
 from seatrial.journal.events import ModelCalled
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import read_journal
@@ -272,7 +272,7 @@ def test_the_end_of_the_trial_cuts_a_call_off_and_it_is_written_down(tmp_path: P
         asking.join(20)
         (call,) = opened.calls
         assert (call.call_class, call.input_tokens) == ("cut_off", None)
-        assert call.request in set(objects_of_call(opened.objects, call))
+        assert read_request(opened.objects, call.request)["model"]
 
 
 def _ignoring(ask: Any) -> None:

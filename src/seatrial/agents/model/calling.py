@@ -65,17 +65,22 @@ class Caller:
                 asked=self._options.model, call_class="cut_off", latency_us=0, wait_us=wait_us,
                 streamed=bool(body.get("stream")), request=request,
             )  # fmt: skip
+            self._ledger.meter.call_begins()
             try:
                 exchange = await exchanging.send(client, self._url, body, seconds)
             except asyncio.CancelledError:
+                self._ledger.meter.call_ends(failed=False)
                 self._write(call, exchanging.ended("whole"), Answer("cut_off", problem="the trial ended"))
                 raise
             answer = understand(exchange, self._secret)
+            # What is about the model or the conversation is the system's own time, the rest the endpoint's.
+            owned = answer.call_class in USABLE or answer.call_class == "context_exceeded"
+            self._ledger.meter.call_ends(failed=not owned)
             self._write(call, exchange, answer)
             self._settle(call)
             if self.ending is not None:
                 return None
-            if answer.call_class in USABLE or answer.call_class == "context_exceeded":
+            if owned:
                 return answer
             tried[answer.call_class] += 1
             pause = self._pause(answer, exchange, tried, deadline)
@@ -90,25 +95,43 @@ class Caller:
         call.call_class, call.answered, call.problem = answer.call_class, answer.model, answer.problem
         call.status, call.latency_us = exchange.status, exchange.latency_us
         call.input_tokens, call.output_tokens, call.cached_tokens = usage.input, usage.output, usage.cached
-        call.money = price.of(usage.input, usage.output, usage.cached) if price else None
+        if price is not None:
+            call.money, call.currency = price.of(usage.input, usage.output, usage.cached), price.currency
         call.response = self._ledger.objects.put(answer.kept) if answer.kept is not None else None
         self._ledger.journal.append(call)
 
     def _settle(self, call: ModelCalled) -> None:
-        """Count the call against the budgets; what cannot be counted ends the trial, it is never guessed."""
+        """Count the call against the budgets; what cannot be counted ends the trial, it is never guessed.
+
+        So a call that may have used something and does not say what is not sent again under such a budget.
+        """
         meter = self._ledger.meter
         tokens, money = used_tokens(call), used_money(call)
         for budget, used, unit in (
             (meter.budget.tokens, tokens, "tokens"), (meter.budget.money, money, "money"),
         ):  # fmt: skip
             if budget is not None and used is None:
+                problem = f": {call.problem}" if call.problem else ""
                 self._fault(
-                    f"does not say what a call used (class {call.call_class}), and the task bounds {unit}"
+                    f"does not say what a call used (class {call.call_class}{problem}), and the task bounds "
+                    f"{unit}, so that it is not sent again. {self._remedy(call, unit)}"
                 )
                 return
         meter.model_called(sum(tokens or ()), money or 0.0)
         if meter.no_call_left():
             self.ending = Ending("budget", "")
+
+    def _remedy(self, call: ModelCalled, unit: str) -> str:
+        """What to do about a call that does not say what it used."""
+        if call.call_class in ("timeout", "endless"):
+            change = "Raise the option timeout"
+        elif call.call_class not in USABLE:
+            change = "Make the endpoint answer with whole chat completions"
+        elif used_tokens(call) is None:
+            change = "Make the endpoint report usage"
+        else:
+            change = "Leave cached out of the price"
+        return f"{change}, or take {unit} out of the task's budget."
 
     def _pause(
         self, answer: Answer, exchange: Exchange, tried: Counter[CallClass], deadline: float

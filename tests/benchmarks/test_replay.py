@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.closed_forms import done_right, implied, strict_success
 from benchmarks.known_truth import SETTINGS, STEPS
+from benchmarks.replay import known_truth
 from benchmarks.truth_runs import cell, replayed_values
-from seatrial.agents.known_truth import known_truth
 from seatrial.spec.simulated import SimulatedOptions
 from seatrial.spec.task import Budget, Subgoal
 from tests.agents.plans import config, step

@@ -1,0 +1,232 @@
+"""`seatrial compare`: what two systems are compared on, and what is refused."""
+
+import msgspec
+import pytest
+
+from seatrial.errors import JournalError, SpecError, UsageError
+from seatrial.journal.run import TaskFrozen, TrialPlanned
+from tests.cli.tables import data, line, run, table, text, trials
+from tests.measure.trials import WITHOUT_REPAIR, verdicts
+from tests.report.runs import RunMaker, all_pass
+
+TASKS = [f"f{n % 2}/{n:02d}" for n in range(20)]
+DIFFERENCE = "difference in strict_success"
+
+
+def better(path, **more):
+    """A wins every task by one of two trials."""
+    rows = trials("a", {task: [True, True] for task in TASKS}, **more)
+    return table(path, rows + trials("b", {task: [True, n % 4 == 0] for n, task in enumerate(TASKS)}, **more))
+
+
+def refused(kind, *arguments):
+    fault = run(*arguments).exception
+    assert isinstance(fault, kind), fault
+    return str(fault)
+
+
+def own(folder, system, seed=7, **manifest):
+    """A run of our own with one system, three tasks and one trial each."""
+    plan = [
+        TrialPlanned(
+            trial=f"{system}-{n}", task=f"ledger/{n}", system=system, arm="baseline", seed=seed + n, repeat=0
+        )
+        for n in range(3)
+    ]
+    made = RunMaker(folder, plan, **manifest)
+    for n, planned in enumerate(plan):
+        made.trial(planned, all_pass() if n else verdicts(WITHOUT_REPAIR))
+    return made
+
+
+def test_two_systems_told_apart(tmp_path):
+    found = data("compare", better(tmp_path / "t.csv"))
+    one = line(found, "a − b", DIFFERENCE)
+    assert one["estimate"]["value"] == pytest.approx(0.375)
+    assert one["facts"]["words"] == "can be told apart: a higher"
+    assert (one["facts"]["wins"], one["facts"]["losses"], one["facts"]["ties"]) == (15, 0, 5)
+    assert one["facts"]["mcnemar"] is None and one["estimate"]["unit"] == "tasks, paired"
+    assert found["settings"]["words"] == "can be told apart: a higher"
+    assert one["facts"]["tasks"]["f0/00"] == [1.0, 1.0] and one["facts"]["tasks"]["f1/01"] == [1.0, 0.5]
+    swapped = data("compare", tmp_path / "t.csv", "--a", "b", "--b", "a")
+    assert line(swapped, "b − a", DIFFERENCE)["facts"]["words"] == "can be told apart: a higher"
+
+
+def test_strata_and_further_measures_are_exploratory_and_adjusted(tmp_path):
+    path = better(
+        tmp_path / "t.csv", family=lambda task, _: task[:2], actions=lambda task, n: int(task[-1]) + n
+    )
+    found = data("compare", path, "--measure", "success", "--measure", "actions")
+    strata = [entry for entry in found["lines"] if entry["quantity"].startswith(f"{DIFFERENCE}, f")]
+    assert len(strata) == 2 and all("exploratory" in entry["facts"]["role"] for entry in strata)
+    assert all(entry["facts"]["p_adjusted"] >= (entry["facts"]["p"] or 0) for entry in strata)
+    # How systems worked is compared where both succeeded only.
+    process = line(found, "a − b", "difference in actions, where both succeeded")
+    assert process["estimate"]["n_tasks"] == 20
+
+
+def test_all_alike_is_not_told_apart(tmp_path):
+    rows = trials("a", {task: [True] for task in TASKS}) + trials("b", {task: [True] for task in TASKS})
+    words = text("compare", table(tmp_path / "t.csv", rows))
+    assert "cannot be told apart yet" in words and "p = 1" in words
+
+
+def test_time_and_depth(tmp_path):
+    path = better(
+        tmp_path / "t.csv", elapsed_us=lambda task, n: int(task[-2:]) * 10**6 + 10**6 * (n + 1),
+        dependency_depth=lambda task, _: 1 + int(task[-2:]) // 5, censored=False,
+    )  # fmt: skip
+    found = data("compare", path, "--axis", "elapsed_seconds", "--depth", "dependency_depth", "--draws", 50)
+    time = next(
+        entry for entry in found["lines"] if "mean elapsed_seconds until any end" in entry["quantity"]
+    )
+    assert (
+        time["estimate"]["value"] == pytest.approx(0) and time["facts"]["log_rank"][0]["p_tasks"] is not None
+    )
+    against = line(found, "a − b", "difference in strict_success against dependency_depth")
+    assert against["facts"]["finding"] in ("uniform gain", "shifted break", "cannot be told apart")
+    assert against["estimate"]["value"] == pytest.approx(0.375)
+
+
+def test_equal_budgets(tmp_path):
+    seconds = {"a": 30, "b": 5}
+    rows = []
+    for system, spent in seconds.items():
+        rows += trials(system, {t: [True, False] for t in TASKS}, elapsed_us=spent * 10**6, censored=False)
+    for row in rows[:4]:
+        row["censored"] = True  # two failures among them, cut off at 30 s
+    path = table(tmp_path / "t.csv", rows)
+    found = data("compare", path, "--within", "elapsed_seconds=10", "--within", "elapsed_seconds=60")
+    early = line(found, "a − b", f"{DIFFERENCE} within 10 elapsed_seconds")
+    assert early["estimate"]["value"] == pytest.approx(-0.5)
+    late = line(found, "a − b", f"{DIFFERENCE} within 60 elapsed_seconds")
+    assert late["estimate"]["value"] is None and "2 unknown outcomes" in " ".join(late["estimate"]["notes"])
+    assert "names no budget" in refused(UsageError, "compare", path, "--within", "elapsed_seconds")
+
+
+def test_a_declared_comparison_is_called_so(tmp_path):
+    one, two = own(tmp_path / "r", "careful"), own(tmp_path / "s", "hasty", experiment_id="f" * 64)
+    assert "exploratory: not declared before the results" in text("compare", one.folder, two.folder)
+    manifest = one.run.manifest()
+    manifest.experiment["primary"] = {
+        "measure": "safe_success",
+        "compare": ["careful", "hasty"],
+        "alpha": 0.01,
+    }
+    rewrite(one, manifest)
+    said = text("compare", one.folder, two.folder)
+    assert "declared before the results, at a level of 0.01" in said and "99 % interval" in said
+    assert "exploratory: not declared" not in said
+
+
+def test_two_runs_of_one_system_are_named_by_run(tmp_path):
+    one = own(tmp_path / "before", "careful")
+    two = own(tmp_path / "after", "careful", experiment_id="f" * 64)
+    found = data("compare", one.folder, two.folder)
+    names = ("careful (before)", "careful (after)")
+    difference = line(found, f"{names[0]} − {names[1]}", "difference in safe_success")
+    assert difference["facts"]["words"] == "cannot be told apart yet"
+    assert len(found["experiments"]) == 2 and found["mixed"] == []
+
+
+def test_other_seeds_are_no_pairs(tmp_path):
+    one, two = own(tmp_path / "r", "careful"), own(tmp_path / "s", "hasty", seed=100, experiment_id="f" * 64)
+    said = refused(SpecError, "compare", one.folder, two.folder)
+    assert "3 tasks were run with other seeds: ledger/0" in said and "--allow-mixed" in said
+    assert data("compare", one.folder, two.folder, "--allow-mixed")["mixed"][0].startswith("3 tasks")
+
+
+def test_another_environment_or_goal_is_no_pair(tmp_path):
+    one, two = own(tmp_path / "r", "careful"), own(tmp_path / "s", "hasty", experiment_id="f" * 64)
+    manifest = two.run.manifest()
+    first = manifest.tasks[0]
+    manifest.tasks[0] = TaskFrozen(id=first.id, digest="e" * 64, spec=first.spec, files={})
+    rewrite(two, manifest)
+    said = refused(SpecError, "compare", one.folder, two.folder)
+    assert "1 tasks differ in environment, goal, verifiers or budget: ledger/0" in said
+
+
+def test_another_protocol_is_no_pair(tmp_path):
+    one, two = own(tmp_path / "r", "careful"), own(tmp_path / "s", "hasty", experiment_id="f" * 64)
+    manifest = two.run.manifest()
+    manifest.experiment["stop"] = "first_success"
+    rewrite(two, manifest)
+    assert 'Protocols differ in stop: "agent" and "first_success"' in refused(
+        SpecError, "compare", one.folder, two.folder
+    )
+
+
+def rewrite(made, manifest):
+    (made.folder / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+
+
+def test_versions_are_no_pair(tmp_path):
+    rows = trials("a", {"t": [True], "u": [False]}, task_version="1")
+    rows += trials("b", {"t": [True], "u": [False]}, task_version="2")
+    assert "2 tasks in several versions" in refused(SpecError, "compare", table(tmp_path / "t.csv", rows))
+
+
+def test_a_third_system_of_another_version_does_not_matter(tmp_path):
+    rows = trials("a", {"t": [True], "u": [False]}, task_version="1")
+    rows += trials("b", {"t": [True], "u": [True]}, task_version="1")
+    rows += trials("c", {"t": [True], "u": [False]}, task_version="2")
+    found = data("compare", table(tmp_path / "t.csv", rows), "--a", "a", "--b", "b")
+    assert found["mixed"] == []
+
+
+def test_which_two(tmp_path):
+    rows = [row for name in "abc" for row in trials(name, {"t": [True], "u": [False]})]
+    path = table(tmp_path / "t.csv", rows)
+    assert 'holds 3 systems ("a", "b", "c")' in refused(UsageError, "compare", path)
+    assert "holds 3 systems" in refused(UsageError, "compare", path, "--a", "a")
+    assert "Name a system: a, b, c" in refused(UsageError, "compare", path, "--a", "a", "--b", "zzz")
+    assert "with itself" in refused(UsageError, "compare", path, "--a", "a", "--b", "a")
+
+
+def test_other_tasks(tmp_path):
+    rows = trials("a", {"t": [True], "u": [False]}) + trials("b", {"t": [True], "v": [False]})
+    path = table(tmp_path / "t.csv", rows)
+    assert "2 tasks have trials of one system only, first u" in refused(SpecError, "compare", path)
+    found = data("compare", path, "--common-tasks")
+    assert line(found, "a − b", DIFFERENCE)["estimate"]["n_tasks"] == 1
+    rows = trials("a", {"t": [True]}) + trials("b", {"v": [False]})
+    assert "no task has trials of both" in refused(SpecError, "compare", table(tmp_path / "u.csv", rows))
+
+
+def test_one_task_says_nothing_of_others(tmp_path):
+    path = table(tmp_path / "t.csv", trials("a", {"t": [True, True]}) + trials("b", {"t": [False, False]}))
+    one = line(data("compare", path), "a − b", DIFFERENCE)
+    assert one["facts"]["p"] is None and one["estimate"]["low"] is None
+    assert "nothing could be tested" in one["told"][0] and "One task" in " ".join(one["estimate"]["notes"])
+
+
+def test_one_table_twice(tmp_path):
+    path = better(tmp_path / "t.csv")
+    assert "more than once" in refused(JournalError, "compare", path, path)
+
+
+def test_an_unknown_axis(tmp_path):
+    path = better(tmp_path / "t.csv")
+    assert "unknown in every row" in refused(UsageError, "compare", path, "--axis", "elapsed_seconds")
+    assert "unknown in every row" in refused(UsageError, "compare", path, "--cost", "money")
+
+
+def test_a_drawing_shows_the_differences(tmp_path):
+    path = better(tmp_path / "t.csv", family=lambda task, _: task[:2])
+    text("compare", path, "--plot", tmp_path / "d.svg")
+    made = (tmp_path / "d.svg").read_text()
+    assert "strict_success, f0" in made and "a − b" in made
+
+
+def test_repeated_attempts_are_paid_for(tmp_path):
+    """A trial that was tried twice costs both attempts, in the frontier as in the cost per success."""
+    rows = trials("a", {"t": [True], "u": [True]}, money=1.0) + trials(
+        "b", {"t": [True], "u": [True]}, money=2.0
+    )
+    lost = {**rows[0], "terminal_class": "infrastructure", "strict_success": None, "money": 4.0}
+    rows[0]["attempt"] = 2
+    path = table(tmp_path / "t.csv", [lost, *rows])
+    found = data("compare", path)
+    assert line(found, "a", "money per valid trial")["estimate"]["value"] == pytest.approx(3.0)
+    per = line(data("estimate", "cost", path), "a", "money per success")
+    assert per["estimate"]["value"] == pytest.approx(3.0)

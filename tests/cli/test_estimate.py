@@ -1,0 +1,250 @@
+"""`seatrial estimate` on small tables: what every answer carries, and every kind once."""
+
+import json
+
+import pytest
+
+from seatrial.errors import UsageError
+from tests.cli.tables import data, line, run, table, text, trials
+
+MIXED = {"fa/1": [True, True], "fa/2": [True, False], "fb/3": [False, False], "fb/4": [True, True]}
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Two systems on four tasks of two families; lengths, costs and depths by task."""
+    length = {"fa/1": 2.0, "fa/2": 10.0, "fb/3": 100.0, "fb/4": 30.0}
+    more = {
+        "family": lambda task, _: task[:2],
+        "human_minutes": lambda task, _: length[task],
+        "dependency_depth": lambda task, _: int(task[-1]),
+        "money": lambda task, number: 1.0 + number,
+        "elapsed_us": lambda task, number: int(length[task] * 1e6) + number,
+        "censored": lambda task, _: task == "fb/3",
+        "score": lambda task, number: {"1": 1.0, "2": 0.95, "3": 0.2, "4": 1.0}[task[-1]],
+        "stop_reason": "finished",
+    }
+    other = {task: [not one for one in found] for task, found in MIXED.items()}
+    rows = trials("one", MIXED, **more) + trials("two", other, **more)
+    return table(tmp_path / "small.csv", rows)
+
+
+def test_every_answer_says_what_it_rests_on(small):
+    one = line(data("estimate", "rate", small), "one", "strict_success")
+    assert {"value", "low", "high", "level", "method", "unit", "n_tasks", "n_trials", "notes"} == set(
+        one["estimate"]
+    )
+    assert one["estimate"]["value"] == pytest.approx(5 / 8)
+    assert (one["estimate"]["unit"], one["estimate"]["n_tasks"], one["estimate"]["n_trials"]) == (
+        "tasks",
+        4,
+        8,
+    )
+    assert one["beside"][0]["method"].startswith("clustered t")
+    assert one["denominators"]["events"] == 5 and one["denominators"]["censored"] == 2
+    words = text("estimate", "rate", small)
+    for part in ("62.5 %", "95 % interval", "sampling unit: tasks", "infrastructure", "censoring unknown",
+                 "limit: No row says whether constraints were kept: success is strict_success."):  # fmt: skip
+        assert part in words
+
+
+def test_infrastructure_and_unknown_stay_apart(tmp_path):
+    rows = trials("one", {"a": [True, False], "b": [True, None]})
+    rows[0]["terminal_class"], rows[0]["strict_success"] = "infrastructure", None
+    found = line(data("estimate", "rate", table(tmp_path / "t.csv", rows)), "one", "strict_success")
+    counted = found["denominators"]
+    assert (counted["trials"], counted["infrastructure"], counted["valid"]) == (4, 1, 3)
+    assert (counted["unknown"], counted["events"], counted["censoring_unknown"]) == (1, 1, 3)
+    assert found["estimate"]["value"] is None and found["words"].startswith("unknown [")
+
+
+def test_the_same_seed_gives_the_same_numbers(small):
+    assert data("estimate", "rate", small, "--seed", 5) == data("estimate", "rate", small, "--seed", 5)
+    assert data("estimate", "rate", small, "--seed", 5)["lines"] != data("estimate", "rate", small)["lines"]
+
+
+def test_a_score_is_shown_at_its_thresholds_too(small):
+    found = data("estimate", "rate", small, "--measure", "score", "--at-least", 0.1)
+    values = {
+        entry["quantity"]: entry["estimate"]["value"] for entry in found["lines"] if entry["system"] == "one"
+    }
+    assert values == {
+        "mean score": pytest.approx(0.7875),
+        "score >= 0.1": 1.0,
+        "score >= 0.95": 0.75,
+        "score >= 1": 0.5,
+    }
+
+
+def test_strata_stand_below_the_whole(small):
+    found = data("estimate", "rate", small, "--by", "family", "--system", "one")
+    assert [entry["facts"]["stratum"] for entry in found["lines"]] == ["all", "family fa", "family fb"]
+    assert line(found, "one", "strict_success, family fa")["estimate"]["value"] == pytest.approx(0.75)
+
+
+def test_population_weights(small):
+    found = data("estimate", "rate", small, "--population", "fa=3", "--population", "fb=1")
+    weighted = line(found, "one", "population mean of strict_success")
+    assert weighted["estimate"]["value"] == pytest.approx(0.75 * 0.75 + 0.25 * 0.5)
+    assert line(found, "one", "macro mean of strict_success")["estimate"]["value"] == pytest.approx(5 / 8)
+
+
+def test_saturated_systems_and_silent_tasks_are_flagged(tmp_path):
+    path = table(tmp_path / "t.csv", trials("one", {f"t{n}": [True] for n in range(100)}))
+    found = data("estimate", "rate", path, "--draws", 10)
+    assert any(limit.startswith("one is saturated") for limit in found["limits"])
+    assert any(limit.startswith("100 tasks every trial solved and 0 none did") for limit in found["limits"])
+
+
+def test_horizon_sensitivity(small):
+    found = data(
+        "estimate", "horizon", small, "--sensitivity", "--system", "one", "--chance", 0.5, "--draws", 50
+    )
+    (one,) = found["lines"]
+    choices = {variant["choice"] for variant in one["facts"]["variants"]}
+    assert {"ridge", "weighting", "without family"} <= choices
+    assert "success by human minutes" in one["told"][0] and "under other choices: ridge 0:" in one["told"][1]
+
+
+def test_pass_at_k_with_selection_and_cost(small):
+    found = data("estimate", "passk", small, "--select", "score", "--cost", "money")
+    assert line(found, "one", "pass@2")["estimate"]["value"] == pytest.approx(0.75)
+    assert line(found, "one", "pass^2")["estimate"]["value"] == pytest.approx(0.5)
+    assert line(found, "one", "select@2")["estimate"]["value"] == pytest.approx(5 / 8)
+    assert line(found, "one", "pass@2")["facts"]["spend"]["value"] == pytest.approx(3.0)
+    with pytest.raises(Exception, match="k"):
+        text("estimate", "passk", small, "--k", 3)
+
+
+def test_cost_per_success_counts_failures_too(small):
+    found = data("estimate", "cost", small, "--system", "one", "--cap", 5)
+    per = line(found, "one", "money per success")
+    assert per["estimate"]["value"] == pytest.approx(12 / 5)
+    assert line(found, "one", "P99 of money until a success, others at 5")["words"].startswith(">= 5")
+    without = data("estimate", "cost", small, "--system", "one")
+    assert line(without, "one", "P50 of money of a trial")["estimate"]["value"] == pytest.approx(1.0)
+
+
+def test_no_success_costs_without_bound(tmp_path):
+    rows = trials("one", {"a": [False], "b": [False]}, money=1.0)
+    found = data("estimate", "cost", table(tmp_path / "t.csv", rows))
+    per = line(found, "one", "money per success")
+    assert per["estimate"]["value"] is None and per["words"].startswith("unbounded")
+    assert any("unbounded" in note for note in per["estimate"]["notes"])
+
+
+def test_frontier_and_utility(small):
+    found = data("estimate", "pareto", small)
+    one = line(found, "one", "strict_success")
+    assert one["facts"]["on_frontier"] is True
+    assert line(found, "two", "strict_success")["facts"]["dominated_by"] == ["one"]
+    worth = data("estimate", "utility", small, "--worth", "money=0.1,1")
+    assert line(worth, "one", "utility in successes")["estimate"]["value"] == pytest.approx(5 / 8 - 0.15)
+    assert worth["settings"]["map"]["stable"] is True
+
+
+def test_depth_and_failures(small):
+    found = data("estimate", "depth", small, "--system", "one", "--edge", 3)
+    assert line(found, "one", "S(3)")["estimate"]["value"] == pytest.approx(0.5)
+    half = line(found, "one", "h50 on dependency_depth")
+    assert half["estimate"]["value"] == 2
+    buckets = half["facts"]["failures"]
+    assert [bucket["n_failures"] for bucket in buckets] == [1, 2]
+    assert buckets[1]["failures"] == {"cut off by a limit": 2}
+
+
+def test_depth_within_strata(small):
+    found = data("estimate", "depth", small, "--system", "one", "--by", "family")
+    assert line(found, "one, family fa", "S(1)")["estimate"]["value"] == pytest.approx(0.75)
+    assert line(found, "one, family fb", "h50 on dependency_depth")["estimate"]["n_tasks"] == 2
+
+
+def test_a_second_attempt_at_what_acts_outside_is_none(small):
+    found = data("estimate", "passk", small, "--system", "one", "--side-effects", "fb/3")
+    assert line(found, "one", "pass@2")["estimate"]["n_tasks"] == 3
+    assert line(found, "one", "pass^2")["estimate"]["n_tasks"] == 4
+    assert "fb/3" in " ".join(line(found, "one", "pass@2")["estimate"]["notes"])
+    with pytest.raises(UsageError, match="there is no task"):
+        text("estimate", "passk", small, "--side-effects", "zz")
+
+
+def test_time_to_success_takes_cuts_as_censored(small):
+    found = data("estimate", "survival", small, "--system", "one", "--within", 50)
+    # Cut off at 100 s, so at risk throughout: 5 of 8 have succeeded by 50 s.
+    assert line(found, "one", "success within 50")["estimate"]["value"] == pytest.approx(5 / 8)
+    assert line(found, "one", "half have succeeded by")["estimate"]["value"] == pytest.approx(30.0, abs=1e-3)
+    area = data("estimate", "budget", small, "--system", "one", "--between", "2:30", "--target", 0.9)
+    assert line(area, "one", "least budget for 90 %")["estimate"]["value"] is None
+
+
+def test_unknown_outcomes_and_cuts_are_taken_both_ways(tmp_path):
+    rows = trials("one", {"a": [True, False], "b": [None, True]}, elapsed_us=10**7, censored=False)
+    rows[1]["censored"] = None
+    path = table(tmp_path / "t.csv", rows)
+    one = line(data("estimate", "survival", path, "--within", 10, "--draws", 50), "one", "success within 10")
+    assert one["facts"]["taken_both_ways"] == 2 and one["estimate"]["value"] is None
+    # As a failure, and as a success; a failure that was perhaps cut off counts as ended, or is censored.
+    assert one["facts"]["as_failures"]["value"] == pytest.approx(0.5)
+    assert one["facts"]["as_successes"]["value"] >= 0.75
+    assert "taken both ways: between 0.5 and" in " ".join(one["estimate"]["notes"])
+
+
+def test_trials_without_a_place_are_in_no_curve_and_counted(tmp_path):
+    rows = trials("one", {"a": [True, False], "b": [True]}, elapsed_us=10**7, censored=False)
+    rows[0]["elapsed_us"] = None
+    found = data("estimate", "survival", table(tmp_path / "t.csv", rows), "--within", 10, "--draws", 50)
+    assert line(found, "one", "success within 10")["estimate"]["n_trials"] == 2
+    assert "1 valid trials of one have no elapsed_seconds and are in no curve." in found["limits"]
+
+
+def test_an_empirical_scale_is_labelled_so(small):
+    found = data("estimate", "irt", small)
+    one, two = (line(found, name, "ability in logits")["estimate"]["value"] for name in ("one", "two"))
+    assert one > two and any("Empirical" in limit for limit in found["limits"])
+    assert set(found["settings"]["tasks"]) == set(MIXED)
+
+
+def test_a_mixed_model_is_labelled_a_model(small):
+    found = data("estimate", "mixed", small, "--reference", "two")
+    assert line(found, "one", "log-odds against two")["estimate"]["value"] > 0
+    assert any("A model" in note for note in found["lines"][0]["estimate"]["notes"] + found["limits"])
+
+
+def test_lost_trials_void_the_headline(tmp_path):
+    rows = trials("one", {f"t{n}": [True, False] for n in range(6)})
+    for row in rows[:4]:
+        row["terminal_class"], row["strict_success"] = "infrastructure", None
+    found = data("estimate", "missing", table(tmp_path / "t.csv", rows), "--limit", 0.1)
+    lost = line(found, "one", "lost trials")
+    assert lost["estimate"]["value"] == pytest.approx(1 / 3) and lost["facts"]["void"] is True
+    assert any("headline is void" in told for told in lost["told"])
+
+
+def test_drift_needs_anchors_and_fresh_tasks(tmp_path, small):
+    then = table(tmp_path / "then.csv", trials("one", {task: [False, False] for task in ("fa/1", "fa/2")}))
+    found = data("estimate", "drift", small, "--system", "one", "--then", then)
+    assert line(found, "one", "anchors now − then")["estimate"]["value"] == pytest.approx(0.75)
+    with pytest.raises(Exception, match="4 anchors and 0 fresh tasks"):
+        text("estimate", "drift", small, "--system", "one", "--then", small)
+
+
+@pytest.mark.parametrize(
+    "kind", ["rate", "horizon", "passk", "cost", "pareto", "depth", "survival", "budget"]
+)
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_a_drawing_holds_the_systems_and_needs_no_network(small, tmp_path, kind, ending):
+    path = tmp_path / f"drawing.{ending}"
+    assert f"drawn: {path}" in text("estimate", kind, small, "--draws", 20, "--plot", path)
+    made = path.read_text()
+    assert "one" in made and "<svg" in made if ending == "svg" else "vega" in made
+    assert "https://cdn" not in made
+
+
+def test_json_has_no_infinity(small):
+    made = run("estimate", "horizon", small, "--draws", 30, "--json").output
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    json.loads(made, parse_constant=refuse)
+    assert "Infinity" not in made and "NaN" not in made

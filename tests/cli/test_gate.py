@@ -1,0 +1,138 @@
+"""`seatrial gate`: pass, fail, insufficient evidence, and rules that are wrong."""
+
+import json
+
+import pytest
+
+from seatrial.errors import SpecError, UsageError
+from tests.cli.tables import run, table, trials
+
+TASKS = {f"f{n % 2}/{n:03d}": [True, n % 10 != 0] for n in range(100)}
+
+
+@pytest.fixture
+def records(tmp_path):
+    more = {
+        "family": lambda task, _: task[:2],
+        "money": 1.0,
+        "elapsed_us": lambda task, _: 10**6 * int(task[-2:]),
+        "hard_violations": 0,
+    }
+    rows = trials("new", TASKS, **more)
+    worse = {task: [result[0], False] for task, result in TASKS.items()}
+    return table(tmp_path / "t.csv", rows + trials("old", worse, **more))
+
+
+def rules(tmp_path, body, head='schema = "seatrial/gate@1"\nsystem = "new"\n'):
+    path = tmp_path / "rules.toml"
+    path.write_text(head + body)
+    return path
+
+
+def rule(measure, limit, more=""):
+    return f'[[rule]]\nmeasure = "{measure}"\n{limit}\n{more}\n'
+
+
+def judged(path, records, status):
+    done = run("gate", path, records, "--json")
+    assert done.exit_code == status, done.exception
+    return json.loads(done.output)
+
+
+def test_a_system_passes_on_the_low_end_of_its_interval(tmp_path, records):
+    body = rule("success", "at_least = 0.85") + rule("infrastructure", "at_most = 0.05")
+    found = judged(rules(tmp_path, body), records, 0)
+    assert found["gate"] == "pass" and [one["verdict"] for one in found["findings"]] == ["pass", "pass"]
+    assert found["findings"][0]["estimate"]["low"] >= 0.85
+    assert "No row says whether constraints were kept: success is strict_success." in found["limits"]
+
+
+def test_a_rate_above_the_limit_is_not_enough(tmp_path, records):
+    found = judged(rules(tmp_path, rule("success", "at_least = 0.94")), records, 1)
+    (one,) = found["findings"]
+    assert found["gate"] == one["verdict"] == "insufficient evidence"
+    assert one["estimate"]["value"] > 0.94 > one["estimate"]["low"] and one["more_trials"] > 0
+    done = run("gate", rules(tmp_path, rule("success", "at_least = 0.94")), records)
+    assert (
+        done.exit_code == 1 and "new: insufficient evidence" in done.output and "leaves open" in done.output
+    )
+
+
+def test_a_failure_is_told_from_lacking_evidence(tmp_path, records):
+    body = rule("success", "at_least = 0.99") + rule("success", "at_least = 0.5")
+    found = judged(rules(tmp_path, body), records, 1)
+    assert found["gate"] == "fail" and [one["verdict"] for one in found["findings"]] == ["fail", "pass"]
+    assert "new: fail" in run("gate", rules(tmp_path, body), records).output
+
+
+def test_every_stratum_is_judged_by_itself(tmp_path, records):
+    found = judged(
+        rules(tmp_path, rule("success", "at_least = 0.8", 'strata = ["all", "f0", "f1"]')), records, 0
+    )
+    assert [one["stratum"] for one in found["findings"]] == ["all", "f0", "f1"]
+    assert found["findings"][1]["estimate"]["n_tasks"] == 50
+
+
+def test_costs_and_tails(tmp_path, records):
+    body = rule("money_per_success", "at_most = 1.2") + rule(
+        "elapsed_seconds_p95", "at_most = 99", "cap = 300"
+    )
+    found = judged(rules(tmp_path, body), records, 1)
+    unit, tail = found["findings"]
+    assert unit["verdict"] == "pass" and unit["estimate"]["value"] == pytest.approx(200 / 190)
+    assert tail["verdict"] != "pass" and tail["rule"]["measure"] == "elapsed_seconds_p95 capped at 300"
+
+
+def test_a_candidate_against_its_baseline(tmp_path, records):
+    body = '[regression]\nbaseline = "old"\nsuccess = 0.02\nviolations = 0.1\nunit_cost = 0.1\n'
+    found = judged(rules(tmp_path, body), records, 0)
+    measures = {one["rule"]["measure"]: one for one in found["findings"]}
+    assert set(measures) == {"change in success", "change in violations", "change in unit_cost"}
+    assert measures["change in success"]["estimate"]["value"] == pytest.approx(0.45)
+    back = rules(tmp_path, body.replace("old", "new"), 'schema = "seatrial/gate@1"\nsystem = "old"\n')
+    assert judged(back, records, 1)["gate"] == "fail"
+
+
+def test_what_nobody_watched_passes_nothing(tmp_path):
+    path = table(tmp_path / "t.csv", trials("new", TASKS))
+    found = judged(rules(tmp_path, rule("any_hard_violation", "at_most = 0.01")), path, 1)
+    assert found["gate"] == "insufficient evidence"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "there is no rule"),
+        ('[[rule]]\nmeasure = "success"\n', 'rule[0]: "success" has 0 limits'),
+        (rule("success", "at_least = 0.5\nat_most = 0.6"), "has 2 limits"),
+        (rule("success", "at_least = 0.5", "strata = []"), "rule[0].strata"),
+        (rule("success", "at_least = 0.5", "cap = 5"), "rule[0].cap"),
+        (rule("success", "atleast = 0.5"), "unknown key"),
+        (rule("success", "at_least = nan"), "no usable number"),
+        ("level = 2\n" + rule("success", "at_least = 0.5"), "level"),
+        ("[regression]\n", "no margin is given"),
+        ("[regression]\nsuccess = -1\n", "regression.success"),
+    ],
+)
+def test_bad_rules(tmp_path, records, body, said):
+    fault = run("gate", rules(tmp_path, body), records).exception
+    assert isinstance(fault, SpecError) and said in str(fault) and "rules.toml" in str(fault)
+
+
+def test_a_rules_file_says_what_it_is(tmp_path, records):
+    fault = run("gate", rules(tmp_path, rule("success", "at_least = 0.5"), ""), records).exception
+    assert isinstance(fault, SpecError) and "seatrial/gate@1" in str(fault)
+
+
+def test_what_is_not_in_the_records(tmp_path, records):
+    def said(body, head='schema = "seatrial/gate@1"\nsystem = "new"\n'):
+        fault = run("gate", rules(tmp_path, body, head), records).exception
+        assert isinstance(fault, UsageError), fault
+        return str(fault)
+
+    assert "no stratum" in said(rule("success", "at_least = 0.5", 'strata = ["zzzz"]'))
+    assert "there is no measure" in said(rule("zzzz", "at_least = 0.5"))
+    assert "unknown in every row" in said(rule("output_tokens_per_success", "at_most = 1"))
+    named = 'schema = "seatrial/gate@1"\n'
+    assert "Name one as system in the rules" in said(rule("success", "at_least = 0.5"), named)
+    assert "there is no system" in said(rule("success", "at_least = 0.5"), named + 'system = "zzzz"\n')
