@@ -113,7 +113,7 @@ class Agent:
         assert request is not None
         seen = request.params["arguments"]
     assert seen["agent"] == ["mine.py"]
-    assert seen["run"] == ["agent.py", "gateway.sock"]
+    assert seen["run"] == ["agent.py", "gateway.sock", "pycache"]
     assert not seen["home"]
     assert seen["interfaces"] == ["lo"]
     assert len(seen["pids"]) <= 2
@@ -334,7 +334,7 @@ class Agent:
             greeting.join()
             assert request is not None
             assert request.params["arguments"] == {
-                "run": ["agent.py", "gateway.sock", "model.sock"], "heard": "hello",
+                "run": ["agent.py", "gateway.sock", "model.sock", "pycache"], "heard": "hello",
             }  # fmt: skip
             process.answer(request, shown("again"))
             threading.Timer(0.2, os.eventfd_write, (wake, 1)).start()

@@ -15,7 +15,7 @@ from seatrial.calibrate.freeze import freeze_suite
 from seatrial.calibrate.record import Calibration, read_calibration, require_calibrated
 from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import load_experiment, load_task
-from seatrial.spec.scaffold import new_task
+from seatrial.spec.new_task import new_task
 from seatrial.spec.suite_file import load_suite
 
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
@@ -93,7 +93,7 @@ def test_a_verifier_that_wavers_is_named(task: Path) -> None:
     assert "FLAKY  names-once" in said
 
 
-@pytest.mark.parametrize("when", ["products", "mutants"])
+@pytest.mark.parametrize("when", ["products", pytest.param("mutants", marks=pytest.mark.slow)])
 def test_trials_that_cannot_be_completed_are_no_judgement(task: Path, tmp_path: Path, when: str) -> None:
     before, keep = (task / "calibration.json").read_bytes(), tmp_path / "kept"
     calibrating = subprocess.Popen(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from seatrial.spec.scaffold import new_task
+from seatrial.spec.new_task import new_task
 
 PROGRAM = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "shell"]
 PATIENCE = 60.0

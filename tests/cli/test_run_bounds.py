@@ -25,7 +25,8 @@ def test_nothing_more_is_begun_once_answers_do_not_say_what_they_used(tmp_path: 
             go_on(file, tmp_path / "run", "--max-money", "5", "--json", status=1).partition("\nseatrial")[0]
         )
         assert told["capped"] == (
-            "--max-money 5 cannot be held: 1 answered calls do not say what they used, or have no price for it"
+            "--max-money 5 cannot be held: 1 answered calls do not say what they used, or have no price "
+            "for it"
         )
         assert (len(told["not_begun"]), len(server.requests)) == (1, 1)
         # Their tokens are known.

@@ -8,10 +8,10 @@ from rich.console import Console
 from seatrial.cli import run_progress
 from seatrial.cli.run_progress import Shown, cost, duration, overall, progress, under_way
 from seatrial.schedule.spending import Spent
-from seatrial.schedule.watching import Running, Standing
+from seatrial.schedule.watching import Running, RunProgress
 from seatrial.trial.job import TrialDone
 
-HALFWAY = Standing(
+HALFWAY = RunProgress(
     total=8,
     done=3,
     running=[Running("one", 2, 17, 65.0), Running("two", 1, 0, 2.0, judge_only=True)],
@@ -26,7 +26,7 @@ def test_a_standing_in_words_says_what_is_unknown() -> None:
         "3/8 done, 10 model calls, 12,345 tokens, money 0.5000 + 4 calls of unknown cost, "
         "1 infrastructure ends, about 2h01m left"
     )
-    assert overall(Standing(total=8, done=0)) == "0/8 done, no model calls"
+    assert overall(RunProgress(total=8, done=0)) == "0/8 done, no model calls"
     assert cost(Spent(calls=2, without_tokens=2, without_money=2)) == (
         "2 model calls, tokens unknown, money unknown"
     )
@@ -43,7 +43,7 @@ def test_a_terminal_shows_a_row_for_each_attempt_under_way() -> None:
         assert [task.description for task in bar.tasks] == ["trials", "  one", "  two"]
         assert (bar.tasks[0].completed, bar.tasks[0].total) == (3, 8)
         assert bar.tasks[1].fields["words"] == "attempt 2, step 17, 1m05s"
-        shown.moved(Standing(total=8, done=5, running=HALFWAY.running[1:]))
+        shown.moved(RunProgress(total=8, done=5, running=HALFWAY.running[1:]))
         assert [task.description for task in bar.tasks] == ["trials", "  two"]
 
 

@@ -6,7 +6,7 @@ from seatrial.journal.events import ActionFinished, ActionRequested, Cost, Event
 from seatrial.journal.run import TrialPlanned
 from seatrial.measure.outcome import final_state
 from seatrial.measure.progress import ProgressMeasures, progress_course, progress_curve, progress_measures
-from seatrial.measure.standing import last_step
+from seatrial.measure.verified import last_step
 from seatrial.records.verdicts import TrialVerdicts, VerdictRow
 from seatrial.spec.task import SCHEMA, Constraint, Forbid, Goal, Subgoal, Task
 
@@ -113,10 +113,10 @@ def verdicts(
 
 def curve(task: Task, journal: Sequence[Event], table: TrialVerdicts) -> list[tuple[int, float]]:
     """The progress curve of a journal."""
-    return progress_curve(progress_course(task, journal, table, final_state(task, journal, table).standing))
+    return progress_curve(progress_course(task, journal, table, final_state(task, journal, table).verified))
 
 
 def course_measures(task: Task, journal: Sequence[Event], table: TrialVerdicts) -> ProgressMeasures:
     """What is read off it."""
-    course = progress_course(task, journal, table, final_state(task, journal, table).standing)
+    course = progress_course(task, journal, table, final_state(task, journal, table).verified)
     return progress_measures(course, table, last_step(journal))

@@ -1,8 +1,9 @@
-"""A runner killed at random moments, again and again: what it leaves, and what resuming makes of it."""
+"""Runners and workers killed at random moments: what they leave, and what resuming makes of it."""
 
 import os
 import random
 import signal
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,9 @@ from tests.schedule.small import DONE, experiment, go_on, journals, lines, plan,
 
 PATIENCE = 30.0
 WORK = ["echo 1 > one", "sleep 300 & echo 2 > two", "cat one two > three", DONE]
+
+
+WORKER_DIED = "the trial's process ended with status -9"
 
 
 def processes(word: str) -> list[int]:
@@ -69,21 +73,18 @@ class Killer:
     def __init__(self, file: Path, run: Path, seed: int) -> None:
         self.file, self.run, self.random = file, run, random.Random(seed)
         self.stages = set[str]()
-        self.kills = self.marked = self.torn = self.forged = 0
+        self.kills = self.worker_kills = self.marked = self.torn = self.forged = 0
 
     def kill(self) -> bool:
-        """Let it run for a random while, then kill it; false when it had ended before."""
-        runner = start(self.file, self.run, "--workers", "2")
-        began, first = time.monotonic(), len(lines(self.run / "index.jsonl"))
-        # Half the kills are aimed at a time, half at a moment: the writing of some line or other.
+        """Let it run for a random while, then kill it; false when it had ended before.
+
+        Half the time one of its workers is killed first, and the runner makes what it can of that.
+        """
+        runner, first = start(self.file, self.run, "--workers", "2"), len(lines(self.run / "index.jsonl"))
         if self.random.random() < 0.5:
-            wanted = self.random.uniform(0.3, 2.5)
-            while time.monotonic() - began < wanted and runner.poll() is None:
-                time.sleep(0.01)
-        else:
-            wanted = self._size() + self.random.randrange(200, 12000)
-            while self._size() < wanted and runner.poll() is None and time.monotonic() - began < PATIENCE:
-                time.sleep(0.0005)
+            self._let_run(runner)
+            self._kill_a_worker(runner)
+        self._let_run(runner)
         if runner.poll() is not None:
             runner.communicate()
             return False
@@ -99,6 +100,25 @@ class Killer:
         self._check(acknowledged, index)
         assert len(index) >= first
         return True
+
+    def _let_run(self, runner: subprocess.Popen[str]) -> None:
+        began = time.monotonic()
+        # Half the kills are aimed at a time, half at a moment: the writing of some line or other.
+        if self.random.random() < 0.5:
+            wanted = self.random.uniform(0.3, 2.5)
+            while time.monotonic() - began < wanted and runner.poll() is None:
+                time.sleep(0.01)
+        else:
+            wanted = self._size() + self.random.randrange(200, 12000)
+            while self._size() < wanted and runner.poll() is None and time.monotonic() - began < PATIENCE:
+                time.sleep(0.0005)
+
+    def _kill_a_worker(self, runner: subprocess.Popen[str]) -> None:
+        children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children")
+        workers = children.read_text().split() if runner.poll() is None else []
+        if workers:
+            os.kill(int(self.random.choice(workers)), signal.SIGKILL)
+            self.worker_kills += 1
 
     def _size(self) -> int:
         return sum(path.stat().st_size for path in self.run.glob("trials/*/*/journal.jsonl"))
@@ -135,14 +155,20 @@ def check_whole(killer: Killer, before: dict[str, bytes]) -> None:
     assert counted == Counter(names)
     assert max(Counter((line.trial, line.attempt) for line in index).values()) == 1
     for line in index:
-        journal = read_journal(run.journal_path(line.trial, line.attempt), line.digest or None)
-        if line.infrastructure:
-            assert (line.stop_reason, line.runner_ended, line.note) == ("killed", True, "the runner died")
-            killer.marked += 1
+        path = run.journal_path(line.trial, line.attempt)
+        events = read_journal(path, line.digest).events if line.digest or path.exists() else []
+        if events and isinstance(events[-1], TrialEnded):
+            # Whatever was killed and when: what the journal says is what the index says.
+            assert (line.stop_reason, line.infrastructure, line.note) == (events[-1].stop_reason, False, "")
         else:
-            assert isinstance(journal.events[-1], TrialEnded)
+            assert (line.stop_reason, line.infrastructure) == ("killed", True)
+            assert (line.runner_ended, line.note) in ((True, "the runner died"), (False, WORKER_DIED))
+            killer.marked += 1
     attempts = {(name, attempt) for name in names for attempt in run.attempts(name)}
-    assert attempts == {(line.trial, line.attempt) for line in index}
+    # A worker may be killed before it has a journal.
+    assert attempts == {
+        (line.trial, line.attempt) for line in index if line.note != WORKER_DIED or line.digest
+    }
     now = journals(killer.run)
     assert all(now[name].startswith(data) for name, data in before.items())
     assert {a.record.terminal_class for a in read_run(killer.run).counted} == {"success"}
@@ -164,7 +190,7 @@ def check_clean(killer: Killer) -> None:
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
-def test_a_runner_killed_at_random_moments(tmp_path: Path, kills: int) -> None:
+def test_runners_and_workers_killed_at_random_moments(tmp_path: Path, kills: int) -> None:
     file = experiment(tmp_path, {"first": WORK, "second": WORK}, repeats=2, tasks=("one", "two"))
     seed, finished, killers = 0, 0, list[Killer]()
     while sum(killer.kills for killer in killers) < kills:
@@ -176,15 +202,18 @@ def test_a_runner_killed_at_random_moments(tmp_path: Path, kills: int) -> None:
             pass
         killer.tear()
         before = {name: data[: data.rfind(b"\n") + 1] for name, data in journals(killer.run).items()}
-        go_on(file, killer.run, "--workers", "2")
+        # Killed workers count against their trials, and some may have been given up for that.
+        go_on(file, killer.run, "--workers", "2", "--rerun-infrastructure")
         check_whole(killer, before)
         check_clean(killer)
         finished += 1
-    marked, torn, forged = (
-        sum(getattr(each, name) for each in killers) for name in ("marked", "torn", "forged")
+    workers, marked, torn, forged = (
+        sum(getattr(each, name) for each in killers) for name in ("worker_kills", "marked", "torn", "forged")
     )
     print(
-        f"{kills} kills in {finished} runs: {marked} attempts marked, {torn} lines torn, {forged} more by us"
+        f"{kills} kills and {workers} of workers in {finished} runs: {marked} attempts marked, {torn} lines "
+        f"torn, {forged} more by us"
     )
+    assert workers
     assert marked
     assert forged

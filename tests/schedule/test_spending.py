@@ -35,7 +35,7 @@ def test_a_journal_is_counted_as_it_grows_and_a_torn_line_waits(tmp_path: Path) 
         assert (follower.steps, follower.spent) == (1, Spent(1, 100, 0, 0.5, 0))
     path.write_bytes(STEP + metered + STEP + call(input_tokens=5) + b'{"kind":"model.called","seq":"x"}\n')
     follower.look()
-    # Half a count is no count, and the endpoint did answer; a line that does not fit its kind was a call all the same.
+    # Half a count is no count, though there was an answer; a line that does not fit its kind was a call.
     assert (follower.steps, follower.spent) == (2, Spent(3, 100, 2, 0.5, 2, 1, 1))
 
 
@@ -89,7 +89,7 @@ def test_a_bound_that_could_not_be_held_is_refused() -> None:
     priced = System(name="d", agent="chat", options={"price": {"currency": "EUR"}})
     with pytest.raises(UsageError, match="'c' has no price"):
         Cap(money=1.0).check([priced, chat], unsafe=False)
-    with pytest.raises(UsageError, match="--max-tokens: without a sandbox nobody sees .* 'p'"):
+    with pytest.raises(UsageError, match=r"--max-tokens: without a sandbox nobody sees .* 'p'"):
         Cap(tokens=1).check([python], unsafe=True)
     Cap(money=1.0).check([priced, python], unsafe=False)
     Cap(tokens=1).check([chat, priced], unsafe=True)

@@ -137,9 +137,9 @@ def spend(run: RunFolder, trial: str, calls: list[tuple[int | None, int | None, 
     for number, (read, written, money) in enumerate(calls, start=1):
         journal.append(
             ModelCalled(
-                number=number, step=1, attempt=1, asked="m", call_class="ok" if money else "endless", status=200,
-                input_tokens=read, output_tokens=written, money=money, currency="EUR" if money else None,
-                latency_us=1, request="",
+                number=number, step=1, attempt=1, asked="m", call_class="ok" if money else "endless",
+                status=200, input_tokens=read, output_tokens=written, money=money,
+                currency="EUR" if money else None, latency_us=1, request="",
             )
         )  # fmt: skip
     journal.close()

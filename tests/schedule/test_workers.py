@@ -1,8 +1,10 @@
 """Several trials at once: the same as one after another, and none sees another."""
 
+import fcntl
 import json
 import os
 import signal
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,23 @@ import pytest
 
 from seatrial.environment.confine.host import Host
 from seatrial.evidence.read import read_run
-from seatrial.journal.events import ActionFinished
+from seatrial.journal.events import ActionFinished, TrialEnded
 from seatrial.journal.reader import read_journal
-from seatrial.journal.run import RunFolder
+from seatrial.journal.run import RunFolder, index_line
 from seatrial.trial.ground import prepare_ground
-from tests.schedule.small import DONE, await_steps, experiment, go_on, lines, plan, seatrial, shown, start
+from tests.schedule.small import (
+    DONE,
+    PATIENCE,
+    await_steps,
+    experiment,
+    go_on,
+    journals,
+    lines,
+    plan,
+    seatrial,
+    shown,
+    start,
+)
 
 # Exactly these columns of a record may differ between two runs of one experiment: what a clock measured.
 TIMES = {"elapsed_us", "model_us", "tool_us", "cpu_us"}
@@ -203,3 +217,85 @@ def test_a_worker_that_is_killed_takes_nothing_of_the_others_along(tmp_path: Pat
     assert [trial["terminal_class"] for trial in shown(run.folder)] == ["success", "success"]
     assert sorted(trial["attempt"] for trial in shown(run.folder)) == [1, 2]
     assert not list((run.folder / "scratch" / "worlds").iterdir())
+
+
+class Held:
+    """Holds a run's index as one does who writes it: a worker can end its journal and say no more."""
+
+    def __init__(self, run: Path) -> None:
+        self._file = (run / "index.jsonl").open("ab")
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def await_end(run: Path) -> None:
+    """Wait until a journal has its last line."""
+    deadline = time.monotonic() + PATIENCE
+    while not any(b'{"kind":"trial.ended"' in data for data in journals(run).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("killed", ["worker", "both"])
+def test_an_end_in_the_journal_outlives_the_worker_that_could_not_index_it(
+    tmp_path: Path, killed: str
+) -> None:
+    file, run = experiment(tmp_path, {"a": [DONE]}), RunFolder(tmp_path / "run")
+    go_on(file, run.folder, "--limit", "0")
+    with Held(run.folder):
+        runner = start(file, run.folder)
+        await_end(run.folder)
+        for pid in children(runner.pid):
+            os.kill(pid, signal.SIGKILL)
+        if killed == "both":
+            runner.kill()
+            runner.wait()
+    out, err = runner.communicate(timeout=PATIENCE)
+    if killed == "both":
+        go_on(file, run.folder)
+    else:
+        assert (runner.returncode, err) == (0, "")
+        assert "finished after 2 steps" in out
+    check_counted_once(run)
+
+
+def test_an_interrupted_worker_whose_attempt_had_ended_is_judged_the_next_time(tmp_path: Path) -> None:
+    file, run = experiment(tmp_path, {"a": [DONE]}), RunFolder(tmp_path / "run")
+    go_on(file, run.folder, "--limit", "0")
+    with Held(run.folder):
+        runner = start(file, run.folder)
+        await_end(run.folder)
+        (worker,) = children(runner.pid)
+        for _ in range(2):
+            os.kill(runner.pid, signal.SIGTERM)
+            time.sleep(0.1)  # two at once are one to the kernel
+        deadline = time.monotonic() + PATIENCE
+        while worker in children(runner.pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    _, err = runner.communicate(timeout=PATIENCE)
+    assert (runner.returncode, err.strip()) == (
+        130,
+        "seatrial: interrupted. Give the same command again to go on.",
+    )
+    assert [(line.attempt, line.stop_reason) for line in run.index()] == [(1, "finished")]
+    go_on(file, run.folder)
+    check_counted_once(run)
+
+
+def check_counted_once(run: RunFolder) -> None:
+    """One attempt, ended as its journal says, judged."""
+    (line,) = run.index()
+    end = read_journal(run.journal_path(line.trial, 1), line.digest).events[-1]
+    assert isinstance(end, TrialEnded)
+    assert (line.attempt, line.stop_reason, line.infrastructure, line.note) == (1, "finished", False, "")
+    assert line == index_line(line.trial, 1, line.digest, end)
+    assert run.attempts(line.trial) == [1]
+    assert [trial["terminal_class"] for trial in shown(run.folder)] == ["success"]

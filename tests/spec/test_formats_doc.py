@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.spec import experiment, plan_file, task
 from seatrial.spec.loading import load_experiment, load_script, load_task
-from seatrial.spec.scaffold import new_task
+from seatrial.spec.new_task import new_task
 from seatrial.spec.tools import SERVICES, TOOLS
 from tests.house.files import ROOT
 

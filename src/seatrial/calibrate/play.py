@@ -92,9 +92,9 @@ def _refuse_incomplete(task: LoadedTask, tally: Tally, planned: int) -> None:
     if lost:
         trial, note = next(iter(lost.items()))
         raise EnvironmentFault(
-            f"{task.folder}: {len(lost)} of {planned} trials could not be completed, and nothing was recorded; "
-            f"{trial}: {note.rstrip('.') or 'no reason was given'}. Mend that (see `seatrial doctor`), then "
-            "calibrate again; with --keep the run is kept."
+            f"{task.folder}: {len(lost)} of {planned} trials could not be completed, and nothing was "
+            f"recorded; {trial}: {note.rstrip('.') or 'no reason was given'}. Mend that "
+            "(see `seatrial doctor`), then calibrate again; with --keep the run is kept."
         )
 
 

@@ -57,7 +57,10 @@ class Bounds:
 
     max_money: Annotated[
         float | None,
-        typer.Option(help="Begin nothing more once the run's known cost has reached this much money."),
+        typer.Option(
+            help="Begin nothing more once the run's known cost has reached this much money. Needs a price "
+            "for every system that is to run."
+        ),
     ] = None
     max_tokens: Annotated[
         int | None,

@@ -7,7 +7,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from seatrial.cli.show_steps import visible
 from seatrial.schedule.spending import Spent
-from seatrial.schedule.watching import Running, Standing
+from seatrial.schedule.watching import Running, RunProgress
 from seatrial.trial.job import TrialDone
 
 # Where nobody looks at a display, a line this often says that the run is alive.
@@ -44,12 +44,12 @@ class Shown:
     def began(self, trial: str, attempt: int) -> None:
         """Nothing yet: ``moved`` follows at once."""
 
-    def moved(self, standing: Standing) -> None:
+    def moved(self, progress: RunProgress) -> None:
         """Show how the run stands."""
         if self._done < 0:
-            self._done = standing.done
-        self._bar.update(self._task, total=standing.total, completed=standing.done, words=overall(standing))
-        running = {row.trial: row for row in standing.running}
+            self._done = progress.done
+        self._bar.update(self._task, total=progress.total, completed=progress.done, words=overall(progress))
+        running = {row.trial: row for row in progress.running}
         for trial in [trial for trial in self._rows if trial not in running]:
             self._bar.remove_task(self._rows.pop(trial))
         for trial, row in running.items():
@@ -58,7 +58,7 @@ class Shown:
             self._bar.update(self._rows[trial], words=under_way(row))
         now = time.monotonic()
         if not self._bar.console.is_terminal and now - self._said >= PLAIN_SECONDS:
-            self._say(f"{overall(standing)}; under way: {', '.join(running) or 'nothing'}")
+            self._say(f"{overall(progress)}; under way: {', '.join(running) or 'nothing'}")
 
     def ended(self, done: TrialDone) -> None:
         """Say how an attempt ended."""
@@ -80,13 +80,13 @@ class Shown:
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def overall(standing: Standing) -> str:
+def overall(progress: RunProgress) -> str:
     """A whole run in one line."""
-    parts = [f"{standing.done}/{standing.total} done", cost(standing.spent)]
-    if standing.infrastructure_ends:
-        parts.append(f"{standing.infrastructure_ends} infrastructure ends")
-    if standing.seconds_left is not None:
-        parts.append(f"about {duration(standing.seconds_left)} left")
+    parts = [f"{progress.done}/{progress.total} done", cost(progress.spent)]
+    if progress.infrastructure_ends:
+        parts.append(f"{progress.infrastructure_ends} infrastructure ends")
+    if progress.seconds_left is not None:
+        parts.append(f"about {duration(progress.seconds_left)} left")
     return ", ".join(parts)
 
 

@@ -14,8 +14,8 @@ from seatrial.cli.suite_freeze import freeze
 from seatrial.errors import UsageError
 from seatrial.spec.lint import Finding, lint_task
 from seatrial.spec.loading import LoadedTask, load_task
-from seatrial.spec.scaffold import new_task
-from seatrial.spec.starter import check_place, new_experiment
+from seatrial.spec.new_experiment import check_place, new_experiment
+from seatrial.spec.new_task import new_task
 
 app = typer.Typer(name="suite", help="Make tasks and check them.", no_args_is_help=True)
 

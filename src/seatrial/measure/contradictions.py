@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from seatrial.measure.standing import Standing
+from seatrial.measure.verified import Verified
 from seatrial.spec.task import Task
 
 
-def contradictions(task: Task, course: Sequence[Standing]) -> list[str]:
+def contradictions(task: Task, course: Sequence[Verified]) -> list[str]:
     """One sentence per group and spell of disagreement, by the step at which it began.
 
     Unknown verdicts contradict nothing. A spell ends when the group agrees or divides otherwise.
@@ -25,7 +25,7 @@ def contradictions(task: Task, course: Sequence[Standing]) -> list[str]:
     return found
 
 
-def divided(members: Sequence[str], point: Standing) -> str:
+def divided(members: Sequence[str], point: Verified) -> str:
     """How a group divides, in words; empty when it does not."""
     passing = [name for name in members if name in point.passed]
     failing = [name for name in members if name in point.failed]

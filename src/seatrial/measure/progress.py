@@ -11,7 +11,7 @@ from itertools import pairwise
 import msgspec
 
 from seatrial.journal.events import Event
-from seatrial.measure.standing import DIGITS, Standing, row_passes, standings
+from seatrial.measure.verified import DIGITS, Verified, row_passes, verified_course
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
 
@@ -49,19 +49,19 @@ class ProgressMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def progress_course(
-    task: Task, events: Sequence[Event], verdicts: TrialVerdicts, final: Standing
-) -> list[Standing]:
+    task: Task, events: Sequence[Event], verdicts: TrialVerdicts, final: Verified
+) -> list[Verified]:
     """What stood verified, step by step; only the end where no more was judged, empty without any verdict.
 
     Raises:
         JournalError: the verdict table does not belong to this journal and task.
     """
     if verdicts.every_step and verdicts.rows:
-        return standings(task, events, verdicts)
+        return verified_course(task, events, verdicts)
     return [final] if verdicts.final else []
 
 
-def progress_curve(course: Sequence[Standing]) -> list[tuple[int, float]]:
+def progress_curve(course: Sequence[Verified]) -> list[tuple[int, float]]:
     """Steps at which verified progress changes, the first included, with the value from then on.
 
     Unknown verdicts are not credited: the curve is the lower bound. When only the final state was judged
@@ -77,7 +77,7 @@ def progress_curve(course: Sequence[Standing]) -> list[tuple[int, float]]:
     return curve
 
 
-def progress_measures(course: Sequence[Standing], verdicts: TrialVerdicts, end: int) -> ProgressMeasures:
+def progress_measures(course: Sequence[Verified], verdicts: TrialVerdicts, end: int) -> ProgressMeasures:
     """All that is read off the course of progress; all null when only the final state was judged.
 
     Args:
@@ -105,7 +105,7 @@ def progress_measures(course: Sequence[Standing], verdicts: TrialVerdicts, end: 
     )
 
 
-def first_reaching(course: Sequence[Standing], threshold: float) -> int | None:
+def first_reaching(course: Sequence[Verified], threshold: float) -> int | None:
     """First step at or above a threshold; null when never, or when an unknown verdict may hide an earlier."""
     for point in course:
         if point.low >= threshold:
@@ -115,13 +115,13 @@ def first_reaching(course: Sequence[Standing], threshold: float) -> int | None:
     return None
 
 
-def broken_after_full(course: Sequence[Standing]) -> bool:
+def broken_after_full(course: Sequence[Verified]) -> bool:
     """Whether progress was complete once and fell afterwards."""
     values = [point.low for point in course]
     return 1.0 in values and min(values[values.index(1.0) :]) < 1.0
 
 
-def regression_depth(course: Sequence[Standing]) -> float:
+def regression_depth(course: Sequence[Verified]) -> float:
     """Largest drop from an earlier peak: max over t of (max over s ≤ t of P_s) − P_t, in [0, 1]."""
     peak, depth = 0.0, 0.0
     for point in course:
@@ -130,7 +130,7 @@ def regression_depth(course: Sequence[Standing]) -> float:
     return round(depth, DIGITS)
 
 
-def regression_area(course: Sequence[Standing], end: int) -> float:
+def regression_area(course: Sequence[Verified], end: int) -> float:
     """Sum over steps 0..end of (running peak − value), in steps; 0 exactly when progress never fell."""
     peak, area = 0.0, 0.0
     starts = [point.step for point in course[1:]] + [end + 1]
@@ -140,12 +140,12 @@ def regression_area(course: Sequence[Standing], end: int) -> float:
     return round(area, DIGITS)
 
 
-def last_rise(course: Sequence[Standing]) -> int:
+def last_rise(course: Sequence[Verified]) -> int:
     """Step of the last rise; 0 when progress never rose."""
     return max((after.step for before, after in pairwise(course) if after.low > before.low), default=0)
 
 
-def slope(course: Sequence[Standing], end: int) -> float | None:
+def slope(course: Sequence[Verified], end: int) -> float | None:
     """(P_T − P_{T−w})/w over the last quarter of the steps; null with no step or an unknown end."""
     if end == 0:
         return None

@@ -21,7 +21,7 @@ from seatrial.measure.dag import dependency_depth, human_minutes
 from seatrial.measure.deeds import Deltas
 from seatrial.measure.outcome import final_state, outcome
 from seatrial.measure.progress import progress_course, progress_curve, progress_measures
-from seatrial.measure.standing import check_fits, last_step
+from seatrial.measure.verified import check_fits, last_step
 from seatrial.measure.violations import count_violations
 from seatrial.measure.waste import WastedSteps, count_waste, wasted_steps
 from seatrial.records.trial import TrialRecord
@@ -78,7 +78,7 @@ def measure_trial(
     check_fits(task, events, verdicts)
     final = final_state(task, events, verdicts)
     broken = count_violations(task, events)
-    course = progress_course(task, events, verdicts, final.standing)
+    course = progress_course(task, events, verdicts, final.verified)
     waste = wasted_steps(events, deltas)
     parts: list[msgspec.Struct] = [
         conditions(started, events),
@@ -109,10 +109,10 @@ def measure_trial(
         ),
         human_minutes=human_minutes(task.human_minutes),
         human_source=None if task.human_minutes is None else task.human_minutes.source,
-        dependency_depth=dependency_depth(task.subgoals_for(final.standing.goal_version)),
+        dependency_depth=dependency_depth(task.subgoals_for(final.verified.goal_version)),
         verification_delay=task.horizon.verification_delay,
         horizon_group=task.horizon.group,
-        contradictions=contradictions(task, course or [final.standing]),
+        contradictions=contradictions(task, course or [final.verified]),
         **columns,
     )
     return Measured(record=record, progress=progress_curve(course), waste=waste)

@@ -10,7 +10,7 @@ from seatrial.schedule.amendments import grant_attempts, granted
 from seatrial.schedule.queue import Queue, Selection, execution_order, ledger_of
 from seatrial.schedule.spending import Cap, Spent, spent_before
 from seatrial.schedule.stopping import Stop
-from seatrial.schedule.watching import Standing, Watcher, seconds_left
+from seatrial.schedule.watching import RunProgress, Watcher, seconds_left
 from seatrial.schedule.workers import Ended, Pool, Worker
 from seatrial.trial.job import TrialDone
 
@@ -130,14 +130,14 @@ class _Schedule:
     def carry_out(self) -> Tally:
         """The loop."""
         with Pool(self._run, self._orders.workers, self._manifest.unsafe) as pool:
-            self._watcher.moved(self._standing(pool))
+            self._watcher.moved(self._progress(pool))
             while True:
                 self._fill(pool)
                 if not pool.workers or self._stop.now:
                     break
                 for worker in pool.wait(LOOK_SECONDS):
                     self._take(worker, worker.wait())
-                self._watcher.moved(self._standing(pool))
+                self._watcher.moved(self._progress(pool))
             self._end(pool)
         if self._no_room is not None:
             raise JournalError(self._no_room)
@@ -174,7 +174,7 @@ class _Schedule:
     def _take(self, worker: Worker, ended: Ended) -> None:
         """Note how an attempt ended, and queue the next one where the policy allows it."""
         self._ledger.add(self._index.look())
-        worker.standing()
+        worker.progress()
         self._spent += worker.spent
         job, done = ended.job, ended.done
         if not job.judge_only:
@@ -223,9 +223,9 @@ class _Schedule:
     def _all_spent(self, pool: Pool) -> Spent:
         return sum((worker.spent for worker in pool.workers), self._spent)
 
-    def _standing(self, pool: Pool) -> Standing:
-        running = [worker.standing() for worker in pool.workers]
-        return Standing(
+    def _progress(self, pool: Pool) -> RunProgress:
+        running = [worker.progress() for worker in pool.workers]
+        return RunProgress(
             total=len(self._manifest.plan),
             done=self._ledger.done,
             running=running,

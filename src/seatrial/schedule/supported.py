@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from seatrial.errors import SpecError
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
 from seatrial.spec.person import PERSON
-from seatrial.spec.startable import unstartable
+from seatrial.spec.verifier_startable import unstartable
 
 AGENTS = ("scripted", "simulated", "python", "chat", PERSON)
 _LATER = "Leave it out, or use a release that has it"
@@ -36,8 +36,8 @@ def _refuse_keys(loaded: LoadedExperiment) -> None:
             raise SpecError(
                 str(loaded.path),
                 f"system[{index}].options.api_key_env",
-                f"{name!r} would be open to every agent's commands, and through them to the files of the run, "
-                "for without a sandbox they can read the environment of the runner",
+                f"{name!r} would be open to every agent's commands, and through them to the files of the "
+                "run, for without a sandbox they can read the environment of the runner",
                 "Run it in a sandbox, or use an endpoint that wants no key",
             )
 

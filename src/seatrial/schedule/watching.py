@@ -26,7 +26,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """A run at one moment.
 
     Attributes:
@@ -52,7 +52,7 @@ class Watcher(Protocol):
     def began(self, trial: str, attempt: int) -> None:
         """An attempt's process was started."""
 
-    def moved(self, standing: Standing) -> None:
+    def moved(self, progress: RunProgress) -> None:
         """How the run stands now; several times a second."""
 
     def ended(self, done: TrialDone) -> None:
@@ -68,7 +68,7 @@ class Silent:
     def began(self, trial: str, attempt: int) -> None:
         """Says nothing."""
 
-    def moved(self, standing: Standing) -> None:
+    def moved(self, progress: RunProgress) -> None:
         """Says nothing."""
 
     def ended(self, done: TrialDone) -> None:

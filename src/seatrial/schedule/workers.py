@@ -66,7 +66,7 @@ class Worker:
         """Since it was started."""
         return time.monotonic() - self._began
 
-    def standing(self) -> Running:
+    def progress(self) -> Running:
         """How far it is."""
         self.journal.look()
         job = self.job
@@ -180,7 +180,9 @@ def _broken(status: int, problems: bytes, run: RunFolder, job: TrialJob, steps: 
     said = problems.decode(errors="replace").strip().splitlines()
     note = said[-1] if said else f"the trial's process ended with status {status}"
     no_room = status == NO_ROOM_STATUS
-    broken_off = BrokenOff(note, runner_ended=no_room, stop_reason="killed" if status < 0 else "harness_fault")
+    broken_off = BrokenOff(
+        note, runner_ended=no_room, stop_reason="killed" if status < 0 else "harness_fault"
+    )
     done = trial_done(close_attempt(run, job.trial, job.attempt, broken_off), steps)
     # Where the attempt had ended by itself, what failed is judging it.
     return Ended(job, msgspec.structs.replace(done, note=note), no_room)

@@ -15,9 +15,9 @@ from seatrial.spec.loading import LoadedTask
 from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.plan_file import PLAN_FILE
 from seatrial.spec.scripts import load_script
-from seatrial.spec.startable import unstartable
 from seatrial.spec.task import Perturbation, Subgoal, Task
 from seatrial.spec.tools import TOOLS
+from seatrial.spec.verifier_startable import unstartable
 
 SEMANTIC_VERSION = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
 

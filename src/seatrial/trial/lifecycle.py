@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from seatrial.agents.model.ledger import Ledger
+from seatrial.agents.model.recorder import CallRecorder
 from seatrial.agents.process import AgentProcess, ModelDoor, Request
 from seatrial.environment.confine.host import Host
 from seatrial.environment.sandbox import Ground
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 # While a model call is under way the time left stands still, and is looked at no more often than this.
 LOOK_SECONDS = 0.05
+
 
 @dataclass
 class _Trial:
@@ -200,10 +201,10 @@ def _converse(
     trial: _Trial, gateway: Gateway, journal: JournalWriter, meter: Meter
 ) -> tuple[StopReason, dict[str, Any]]:
     """Let the agent act until it ends, a budget ends it, its model fails, or it breaks."""
-    ledger = Ledger(journal, trial.run.objects, meter, lambda: gateway.step + 1)
+    recorder = CallRecorder(journal, trial.run.objects, meter, lambda: gateway.step + 1)
     reason: StopReason | None = None
     note: dict[str, Any] = {}
-    with model_proxy(trial.manifest.systems[trial.planned.system], trial.host, ledger) as proxy:
+    with model_proxy(trial.manifest.systems[trial.planned.system], trial.host, recorder) as proxy:
         agent = _start_agent(trial, gateway, journal, proxy)
         try:
             meter.agent_thinks()

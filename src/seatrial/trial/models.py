@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from seatrial.agents.model.ledger import Ledger
+from seatrial.agents.model.recorder import CallRecorder
 from seatrial.agents.model.secret import endpoint_key
 from seatrial.environment.confine.host import Host
 from seatrial.spec.chat import ChatOptions
@@ -21,13 +21,13 @@ Metering = Literal["proxy", "none", "unwatched"]
 
 
 @contextlib.contextmanager
-def model_proxy(system: dict[str, Any], host: Host, ledger: Ledger) -> "Iterator[ModelProxy | None]":
+def model_proxy(system: dict[str, Any], host: Host, recorder: CallRecorder) -> "Iterator[ModelProxy | None]":
     """The running proxy of a system that calls a model; null for the others.
 
     Args:
         system: as the manifest froze it.
         host: the prepared host; the proxy's socket lies in its stage.
-        ledger: where calls are written and counted.
+        recorder: where calls are written and counted.
 
     Raises:
         UsageError: the key of the endpoint is not in the environment.
@@ -44,7 +44,7 @@ def model_proxy(system: dict[str, Any], host: Host, ledger: Ledger) -> "Iterator
     folder = f"{host.stage}/m{os.getpid()}"
     os.mkdir(folder, mode=0o755)
     try:
-        proxy = ModelProxy(f"{folder}/socket", options, secret, ledger)
+        proxy = ModelProxy(f"{folder}/socket", options, secret, recorder)
         try:
             yield proxy
         finally:

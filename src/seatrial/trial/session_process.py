@@ -77,7 +77,7 @@ class Served:
         details = {"files": [], "privileged": True, "help": "takeover", "from_step": 1}
         journal.append(AgentStarted(actor="human", agent=PERSON, confined=False, details=details))
         self._gateway = gateway
-        say(Said(answer=self._standing(gateway, meter)))
+        say(Said(answer=self._answer(gateway, meter)))
         meter.agent_thinks()
         note: dict[str, Any] = {}
         for ask in self._asked(gateway, meter):
@@ -115,12 +115,12 @@ class Served:
             before = gateway.settle()
         observation = gateway.act(ask.tool, ask.arguments)
         with meter.aside():
-            answer = self._standing(gateway, meter)
+            answer = self._answer(gateway, meter)
         changed = answer.fingerprint != before
         return msgspec.structs.replace(answer, observation=observation, changed=changed)
 
     def _look(self, gateway: Gateway, journal: JournalWriter, meter: Meter, ask: Ask) -> Answer:
-        answer = self._standing(gateway, meter)
+        answer = self._answer(gateway, meter)
         state, delta = gateway.look()
         rows: list[VerdictRow] = []
         for name in ask.subgoals:
@@ -132,7 +132,7 @@ class Served:
         changes = [delta[path] for path in sorted(delta)] if ask.what == "look" else []
         return msgspec.structs.replace(answer, verdicts=rows, changes=changes)
 
-    def _standing(self, gateway: Gateway, meter: Meter) -> Answer:
+    def _answer(self, gateway: Gateway, meter: Meter) -> Answer:
         fingerprint = gateway.settle()
         broken = gateway.violations[self._violations_told :]
         self._violations_told += len(broken)

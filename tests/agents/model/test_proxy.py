@@ -13,8 +13,8 @@ import pytest
 
 from seatrial.agents.chat_agent import Connection
 from seatrial.agents.model import upstream
-from seatrial.agents.model.ledger import Ledger
 from seatrial.agents.model.proxy import ModelProxy
+from seatrial.agents.model.recorder import CallRecorder
 from seatrial.agents.model.secret import Secret
 from seatrial.errors import JournalError
 from seatrial.gateway.meter import Meter
@@ -56,8 +56,8 @@ class Door:
         self.meter, self.objects = Meter(budget), ObjectStore(folder / "objects")
         self.path = folder / "journal.jsonl"
         self.journal = JournalWriter(self.path, self.meter.now_us)
-        ledger = Ledger(self.journal, self.objects, self.meter, lambda: 7)
-        self.proxy = ModelProxy(str(folder / "s"), options, Secret(key), ledger)
+        recorder = CallRecorder(self.journal, self.objects, self.meter, lambda: 7)
+        self.proxy = ModelProxy(str(folder / "s"), options, Secret(key), recorder)
 
     def send(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
         """One request of an agent."""

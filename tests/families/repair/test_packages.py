@@ -1,5 +1,6 @@
 """Every function of every package: faults that can be proved, and another right way to write it."""
 
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from seatrial.families.repair.faults import (
     patch_of,
     shown_by_product,
 )
+from seatrial.families.repair.packages import shared_stages
 from seatrial.families.repair.sdist import archive_of, unpack
 from seatrial.families.repair.world import World, world_of
 from tests.families.repair.conftest import DOWNLOADS
@@ -41,6 +43,17 @@ def test_there_is_enough_to_choose_from(ready: Ready):
     assert len(world.package.targets) >= 11
     assert len({target.name for target in world.package.targets}) == len(world.package.targets)
     assert len({target.stage.names for target in world.package.targets}) == len(world.package.targets)
+
+
+def test_programs_that_packages_share_are_written_once():
+    stages = [target.stage for package in PACKAGES.values() for target in package.targets]
+    assert not [
+        (one.names, other.names) for one in stages for other in stages if one == other and one is not other
+    ]
+    texts = [path.read_text() for path in Path(shared_stages.__file__).parent.glob("*_stages.py")]
+    helpers = [found for text in texts for found in re.findall(r"^def (?!work)(?:.+\n)+", text, re.M)]
+    assert sorted(set(helpers)) == sorted(helpers)
+    assert any(helper.startswith("def drawn(") for helper in helpers)
 
 
 def test_another_right_way_to_write_a_function_is_right(ready: Ready):

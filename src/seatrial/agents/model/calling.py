@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from seatrial.agents.model.answers import USABLE, Answer, understand
-from seatrial.agents.model.ledger import Ledger
+from seatrial.agents.model.recorder import CallRecorder
 from seatrial.agents.model.secret import Secret
 from seatrial.agents.model.upstream import Exchange, Exchanging
 from seatrial.journal.calls import keep_request, used_money, used_tokens
@@ -30,11 +30,11 @@ class Caller:
     Args:
         options: of the system.
         secret: the endpoint's key.
-        ledger: where each call is written down.
+        recorder: where each call is written down.
     """
 
-    def __init__(self, options: ChatOptions, secret: Secret, ledger: Ledger) -> None:
-        self._options, self._secret, self._ledger = options, secret, ledger
+    def __init__(self, options: ChatOptions, secret: Secret, recorder: CallRecorder) -> None:
+        self._options, self._secret, self._recorder = options, secret, recorder
         self._url = options.endpoint.rstrip("/") + "/chat/completions"
         self._number = 0
         self.ending: Ending | None = None
@@ -49,11 +49,11 @@ class Caller:
         Raises:
             JournalError: the call cannot be written down.
         """
-        if self._ledger.meter.no_call_left():
+        if self._recorder.meter.no_call_left():
             self.ending = self.ending or Ending("budget", "nothing is left for another model call")
         if self.ending is not None:
             return None
-        request = keep_request(self._ledger.objects, body)
+        request = keep_request(self._recorder.objects, body)
         deadline = time.monotonic() + self._options.total_seconds
         tried: Counter[CallClass] = Counter()
         wait_us = 0
@@ -61,21 +61,21 @@ class Caller:
             seconds = min(self._options.timeout, max(0.01, deadline - time.monotonic()))
             exchanging = Exchanging()
             call = ModelCalled(
-                number=self._number + 1, step=self._ledger.step(), attempt=tried.total() + 1,
+                number=self._number + 1, step=self._recorder.step(), attempt=tried.total() + 1,
                 asked=self._options.model, call_class="cut_off", latency_us=0, wait_us=wait_us,
                 streamed=bool(body.get("stream")), request=request,
             )  # fmt: skip
-            self._ledger.meter.call_begins()
+            self._recorder.meter.call_begins()
             try:
                 exchange = await exchanging.send(client, self._url, body, seconds)
             except asyncio.CancelledError:
-                self._ledger.meter.call_ends(failed=False)
+                self._recorder.meter.call_ends(failed=False)
                 self._write(call, exchanging.ended("whole"), Answer("cut_off", problem="the trial ended"))
                 raise
             answer = understand(exchange, self._secret)
             # What is about the model or the conversation is the system's own time, the rest the endpoint's.
             owned = answer.call_class in USABLE or answer.call_class == "context_exceeded"
-            self._ledger.meter.call_ends(failed=not owned)
+            self._recorder.meter.call_ends(failed=not owned)
             self._write(call, exchange, answer)
             self._settle(call)
             if self.ending is not None:
@@ -97,15 +97,15 @@ class Caller:
         call.input_tokens, call.output_tokens, call.cached_tokens = usage.input, usage.output, usage.cached
         if price is not None:
             call.money, call.currency = price.of(usage.input, usage.output, usage.cached), price.currency
-        call.response = self._ledger.objects.put(answer.kept) if answer.kept is not None else None
-        self._ledger.journal.append(call)
+        call.response = self._recorder.objects.put(answer.kept) if answer.kept is not None else None
+        self._recorder.journal.append(call)
 
     def _settle(self, call: ModelCalled) -> None:
         """Count the call against the budgets; what cannot be counted ends the trial, it is never guessed.
 
         So a call that may have used something and does not say what is not sent again under such a budget.
         """
-        meter = self._ledger.meter
+        meter = self._recorder.meter
         tokens, money = used_tokens(call), used_money(call)
         for budget, used, unit in (
             (meter.budget.tokens, tokens, "tokens"), (meter.budget.money, money, "money"),
@@ -153,11 +153,11 @@ class Caller:
         self.ending = Ending("fault", f"the model endpoint {self._options.endpoint} {problem}")
 
     async def _wait(self, pause: float) -> int:
-        self._ledger.meter.wait_begins()
+        self._recorder.meter.wait_begins()
         try:
             await asyncio.sleep(pause)
         finally:
-            waited = self._ledger.meter.wait_ends()
+            waited = self._recorder.meter.wait_ends()
         return waited
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatrial.agents.model.answers import Answer
 from seatrial.agents.model.calling import Caller, Ending
-from seatrial.agents.model.ledger import Ledger
+from seatrial.agents.model.recorder import CallRecorder
 from seatrial.agents.model.secret import Secret
 from seatrial.agents.model.stream import tell
 from seatrial.agents.model.upstream import open_client
@@ -38,7 +38,7 @@ class ModelProxy:
         path: of the unix socket to listen on; it must not exist.
         options: of the system.
         secret: the endpoint's key.
-        ledger: where calls are written and counted.
+        recorder: where calls are written and counted.
 
     Attributes:
         wake: a descriptor that becomes readable when no further call will be made.
@@ -47,9 +47,9 @@ class ModelProxy:
         EnvironmentFault: the server does not start.
     """
 
-    def __init__(self, path: str, options: ChatOptions, secret: Secret, ledger: Ledger) -> None:
+    def __init__(self, path: str, options: ChatOptions, secret: Secret, recorder: CallRecorder) -> None:
         self.socket_path, self._options, self._secret = path, options, secret
-        self._caller = Caller(options, secret, ledger)
+        self._caller = Caller(options, secret, recorder)
         self._broken: BaseException | None = None
         self._calls: set[asyncio.Task[Answer | None]] = set()
         self._client: httpx.AsyncClient | None = None

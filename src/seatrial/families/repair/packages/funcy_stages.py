@@ -1,6 +1,7 @@
 """Programs that lean on functions of funcy."""
 
 from seatrial.families.repair.package import Stage
+from seatrial.families.repair.packages.shared_stages import DRAWN, DRAWN_NUMBERS
 
 DISTINCT = Stage(
     ("once", "dedupe"),
@@ -66,24 +67,17 @@ def work(rows, extra):
 REDUCTIONS = Stage(
     ("carry", "forward"),
     "Carries the store forward: what is left after each of the $items.",
-    '''
+    """
 from $lib import reductions
-
-OPENING = $opening
-REFILL = $refill
-
-
-def drawn(level, amount):
-    """What is left after an amount is drawn; a store that lacks it is refilled first."""
-    return level - amount if level >= amount else level + REFILL - amount
-
-
+"""
+    + DRAWN
+    + """
 def work(rows, extra):
     rows = rows + extra
     levels = list(reductions(drawn, [row["$amount"] for row in rows], OPENING))
     return [stamp(row, level) for row, level in zip(rows, levels)]
-''',
-    {"opening": (300, 500), "refill": (900, 1200)},
+""",
+    DRAWN_NUMBERS,
 )
 
 SPLIT_AT = Stage(
@@ -100,24 +94,6 @@ def work(rows, extra):
     return [stamp(row, place) for place, row in enumerate(concat(tail, start))]
 """,
     {"first": (4, 9)},
-)
-
-INTERPOSE = Stage(
-    ("pause", "spread"),
-    "Marks the $items with the running sum when a pause of $pause lies between any two.",
-    """
-from $lib import interpose
-
-PAUSE = $pause
-
-
-def work(rows, extra):
-    rows = rows + extra
-    spaced = list(interpose(PAUSE, [row["$amount"] for row in rows]))
-    for place, row in enumerate(rows):
-        yield stamp(row, sum(spaced[: 2 * place + 1]))
-""",
-    {"pause": (3, 9)},
 )
 
 GROUPED = """

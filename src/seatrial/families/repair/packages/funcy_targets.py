@@ -3,6 +3,7 @@
 from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.package import Target
 from seatrial.families.repair.packages import funcy_stages as stages
+from seatrial.families.repair.packages import shared_stages as shared
 
 SEQS, TREE = "funcy/seqs.py", "funcy/tree.py"
 
@@ -306,7 +307,7 @@ TARGETS = (
         {"_reductions": REDUCTIONS_FROM, "reductions": REDUCTIONS}, stages.REDUCTIONS,
     ),
     Target("split_at", SEQS, ("split_at",), split_at_cases, {"split_at": SPLIT_AT}, stages.SPLIT_AT),
-    Target("interpose", SEQS, ("interpose",), interpose_cases, {"interpose": INTERPOSE}, stages.INTERPOSE),
+    Target("interpose", SEQS, ("interpose",), interpose_cases, {"interpose": INTERPOSE}, shared.INTERPOSE),
     Target("tree_leaves", TREE, ("tree_leaves",), leaves_cases, {"tree_leaves": LEAVES}, stages.LEAVES),
     Target("tree_nodes", TREE, ("tree_nodes",), nodes_cases, {"tree_nodes": NODES}, stages.NODES),
     Target("count_by", SEQS, ("count_by",), count_by_cases, {"count_by": COUNT_BY}, stages.COUNT_BY),

@@ -1,6 +1,7 @@
 """Programs that lean on functions of toolz."""
 
 from seatrial.families.repair.package import Stage
+from seatrial.families.repair.packages.shared_stages import DRAWN, DRAWN_NUMBERS
 
 MERGE_SORTED = Stage(
     ("merge", "weave"),
@@ -90,24 +91,17 @@ def work(rows, extra):
 ACCUMULATE = Stage(
     ("carry", "forward"),
     "Carries the store forward: what is there before and after each of the $items.",
-    '''
+    """
 from $lib import accumulate
-
-OPENING = $opening
-REFILL = $refill
-
-
-def drawn(level, amount):
-    """What is left after an amount is drawn; a store that lacks it is refilled first."""
-    return level - amount if level >= amount else level + REFILL - amount
-
-
+"""
+    + DRAWN
+    + """
 def work(rows, extra):
     rows = rows + extra
     levels = list(accumulate(drawn, (row["$amount"] for row in rows), OPENING))
     return [stamp(row, before * 3 + after) for row, before, after in zip(rows, levels, levels[1:])]
-''',
-    {"opening": (300, 500), "refill": (900, 1200)},
+""",
+    DRAWN_NUMBERS,
 )
 
 SLIDING_WINDOW = Stage(
@@ -165,24 +159,6 @@ def work(rows, extra):
         yield stamp(row, ours * 40 + theirs + len(gaps))
 """,
     {"step": (40, 60)},
-)
-
-INTERPOSE = Stage(
-    ("pause", "spread"),
-    "Marks the $items with the running sum when a pause of $pause lies between any two.",
-    """
-from $lib import interpose
-
-PAUSE = $pause
-
-
-def work(rows, extra):
-    rows = rows + extra
-    spaced = list(interpose(PAUSE, [row["$amount"] for row in rows]))
-    for place, row in enumerate(rows):
-        yield stamp(row, sum(spaced[: 2 * place + 1]))
-""",
-    {"pause": (3, 9)},
 )
 
 TAKE_NTH = Stage(

@@ -2,6 +2,7 @@
 
 from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.package import Target
+from seatrial.families.repair.packages import shared_stages as shared
 from seatrial.families.repair.packages import toolz_stages as stages
 
 ITER, DICT = "toolz/itertoolz.py", "toolz/dicttoolz.py"
@@ -391,7 +392,7 @@ TARGETS = (
     ),
     Target("update_in", DICT, ("update_in",), update_in_cases, {"update_in": UPDATE_IN}, stages.UPDATE_IN),
     Target("diff", ITER, ("diff",), diff_cases, {"diff": DIFF}, stages.DIFF),
-    Target("interpose", ITER, ("interpose",), interpose_cases, {"interpose": INTERPOSE}, stages.INTERPOSE),
+    Target("interpose", ITER, ("interpose",), interpose_cases, {"interpose": INTERPOSE}, shared.INTERPOSE),
     Target("take_nth", ITER, ("take_nth",), take_nth_cases, {"take_nth": TAKE_NTH}, stages.TAKE_NTH),
     Target("valfilter", DICT, ("valfilter",), valfilter_cases, {"valfilter": VALFILTER}, stages.VALFILTER),
 )  # fmt: skip

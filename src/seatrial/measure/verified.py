@@ -17,7 +17,7 @@ from seatrial.spec.task import Task
 DIGITS = 12
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Verified(msgspec.Struct, frozen=True):
     """Which of the task's subgoals hold from ``step`` on, and what that is worth under the current goal.
 
     Subgoals of other goal versions are in it too, since a current one may need them.
@@ -40,17 +40,17 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether the unknown verdicts leave progress undetermined."""
+        """Whether progress is the same whatever the unknown verdicts are."""
         return self.low == self.high
 
 
-def standing(task: Task, step: int, goal_version: int, verdicts: dict[str, bool | None]) -> Standing:
+def verified_at(task: Task, step: int, goal_version: int, verdicts: dict[str, bool | None]) -> Verified:
     """Sort the task's subgoals by verdict (true, false, null for unknown) and credit the current goal's."""
     names = {subgoal.id for subgoal in task.subgoal}
     passed = {name for name in names if verdicts.get(name) is True}
     failed = {name for name in names if verdicts.get(name) is False}
     unknown = names - passed - failed
-    return Standing(
+    return Verified(
         step=step,
         goal_version=goal_version,
         passed=frozenset(passed),
@@ -87,8 +87,8 @@ def goal_changes(events: Iterable[Event]) -> dict[int, int]:
     return changes
 
 
-def standings(task: Task, events: Sequence[Event], verdicts: TrialVerdicts) -> list[Standing]:
-    """The standing at each step at which a verdict or the goal version changes, step 0 included.
+def verified_course(task: Task, events: Sequence[Event], verdicts: TrialVerdicts) -> list[Verified]:
+    """What is verified from each step on at which a verdict or the goal version changes, step 0 included.
 
     Raises:
         JournalError: the verdict table does not belong to this journal and task.
@@ -104,7 +104,7 @@ def standings(task: Task, events: Sequence[Event], verdicts: TrialVerdicts) -> l
     for step in sorted({0} | set(rows) | {s for s in changes if s <= end}):
         version = changes.get(step, version)
         current |= {row.subgoal: row_passes(row) for row in rows.get(step, [])}
-        found.append(standing(task, step, version, current))
+        found.append(verified_at(task, step, version, current))
     return found
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.errors import UsageError
-from seatrial.spec import scaffold
+from seatrial.spec import new_task as new_task_module
 from seatrial.spec.lint import lint_task
 from seatrial.spec.loading import load_task
-from seatrial.spec.scaffold import new_task
+from seatrial.spec.new_task import new_task
 from seatrial.spec.scripts import load_script
 
 
@@ -94,7 +94,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
         with open(self, "wb") as file:
             return file.write(data)
 
-    monkeypatch.setattr(scaffold.Path, "write_bytes", full)
+    monkeypatch.setattr(new_task_module.Path, "write_bytes", full)
     with pytest.raises(UsageError, match="No space left on device"):
         new_task(tmp_path / "deep" / "deeper" / "task", "mine/first")
     assert os.listdir(tmp_path) == []

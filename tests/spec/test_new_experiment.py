@@ -4,8 +4,8 @@ import pytest
 
 from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import load_task
-from seatrial.spec.scaffold import new_task
-from seatrial.spec.starter import check_place, new_experiment
+from seatrial.spec.new_experiment import check_place, new_experiment
+from seatrial.spec.new_task import new_task
 
 
 def test_every_solution_and_two_simulated_agents_are_systems(tmp_path):

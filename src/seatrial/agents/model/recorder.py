@@ -9,7 +9,7 @@ from seatrial.journal.writer import JournalWriter
 
 
 @dataclass(frozen=True)
-class Ledger:
+class CallRecorder:
     """A trial's journal, objects and meter.
 
     Attributes:
