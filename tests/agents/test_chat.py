@@ -1,6 +1,7 @@
 """Chat agents in whole trials against a scripted endpoint: tool calls, records, budgets, faults."""
 
 import contextlib
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,7 +11,13 @@ import pytest
 
 from seatrial.errors import SpecError
 from seatrial.evidence.read import read_run
-from seatrial.journal.events import ActionFinished, AgentStarted, BudgetExhausted, HarnessFaulted
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    AgentStarted,
+    BudgetExhausted,
+    HarnessFaulted,
+)
 from seatrial.report.protocol import protocol
 from seatrial.schedule.spending import spent_before
 from seatrial.spec.chat import Price
@@ -18,6 +25,7 @@ from tests.agents.chats import INSTRUCTION, KEY, PRICE, run_chat
 from tests.agents.model_server import (
     Handler,
     Play,
+    completion,
     fails,
     model_server,
     never_begins,
@@ -25,6 +33,7 @@ from tests.agents.model_server import (
     page,
     raw_tool,
     says,
+    streams,
     tool,
     wait_a_moment,
 )
@@ -367,6 +376,54 @@ def files_that_hold(folder: Path, *forms: str) -> list[str]:
         for path in folder.rglob("*")
         if path.is_file() and any(form.encode() in path.read_bytes() for form in forms)
     ]
+
+
+def test_content_in_parts_and_deep_values_are_an_answer(tmp_path: Path) -> None:
+    parts = [
+        {"type": "thinking", "thinking": []},
+        {"type": "text", "text": "No "},
+        {"type": "text", "text": "tool."},
+    ]
+    deep = "[" * 5000 + "]" * 5000
+    nested = json.dumps(completion({"content": parts}, trace="DEEP")).replace('"DEEP"', deep)
+    call = raw_tool("shell", "ARGUMENTS")
+    calls = json.dumps(completion({"tool_calls": [call]})).replace('"ARGUMENTS"', f'{{"command": {deep}}}')
+    with model_server(
+        lambda handler: handler.reply(200, nested.encode()),
+        lambda handler: handler.reply(200, calls.encode()),
+        FINISH,
+    ) as server:
+        chat = run_chat(tmp_path, server.endpoint)
+    assert chat.classes == ["ok", "ok", "ok"]
+    assert chat.request(2)["messages"][2] == {"role": "assistant", "content": "No tool."}
+    assert (
+        json.loads(chat.run.objects.get(chat.calls[0].response or ""))["choices"][0]["message"]["content"]
+        == parts
+    )
+    assert "nested more than 64 deep" in chat.shown()[0]
+    assert (chat.end.stop_reason, chat.lines[0].infrastructure) == ("finished", False)
+
+
+def test_the_key_is_in_no_file_however_the_server_spells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_KEY", KEY)
+    spelled = "".join(f"\\u{ord(character):04x}" for character in KEY)
+    pieces = [KEY[start : start + 4] for start in range(0, len(KEY), 4)]
+    plays = [
+        says(raw_tool("shell", f'{{"command": "echo \'{spelled}\' | tee notes.txt"}}')),
+        streams(*({"choices": [{"delta": {"content": piece}}]} for piece in pieces), end=False),
+        fails(401, f"no such key: {KEY[:-2]}"),
+    ]
+    with model_server(*plays) as server:
+        chat = run_chat(tmp_path, server.endpoint, api_key_env="MODEL_KEY")
+    assert chat.classes == ["ok", "not_json", "refused"]
+    (asked,) = chat.events(ActionRequested)
+    assert asked.arguments == {"command": "echo '[redacted]' | tee notes.txt"}
+    assert chat.shown() == ["[redacted]\n"]
+    assert "no such key: [redacted]" in chat.lines[0].note
+    assert files_that_hold(tmp_path, KEY, KEY[:-2], spelled) == []
+    assert chat.run.objects.get(chat.calls[1].response) == b"[redacted]"
 
 
 def test_the_key_is_in_no_file_even_when_the_server_tells_it(

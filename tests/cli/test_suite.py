@@ -64,6 +64,8 @@ def test_bad_input_is_left_to_the_main_command(tmp_path):
         (["--family", "repair", "--id", "a/b"], "named by its knobs. Leave --id out"),
         (["--family", "repair", "--package", "absent"], "Choose one of toolz, funcy, boltons"),
         (["--family", "repair", "--depth", "9", "--breadth", "2"], "needs 18 functions to break"),
+        (["--family", "repair", "--seed", "9" * 23], "--seed 999"),
+        (["--family", "repair", "--delay", "99"], "--delay 99 is too large. Choose a number from 0 to 20"),
         (["--family", "repair", "--group", "deep"], "Choose one of: 'short and deep', 'long and shallow'"),
     ],
 )

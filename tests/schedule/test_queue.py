@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.errors import UsageError
 from seatrial.journal.run import IndexLine, TrialPlanned
-from seatrial.schedule.queue import Ledger, Queue, Selection, Todo, execution_order
+from seatrial.schedule.queue import Ledger, Queue, Selection, Todo, execution_order, to_begin
 
 
 def plan(tasks: int = 6, repeats: int = 4, systems: str = "ab", arms: str = "x") -> list[TrialPlanned]:
@@ -122,3 +122,46 @@ def test_a_limit_counts_trials_not_attempts_and_late_judging_comes_first() -> No
     assert queue.again("t1.a.x.1")
     assert queue.take() == Todo("t1.a.x.1", 2)
     assert queue.take() is None
+
+
+def test_the_ledger_keeps_count_while_attempts_end() -> None:
+    """Against a recount of all lines after each of them."""
+    lines = [
+        end("a", 1, infrastructure=True), end("b", 1), end("a", 2, infrastructure=True, runner_ended=True),
+        end("c", 1, infrastructure=True), end("c", 2, infrastructure=True), end("b", 2), end("a", 3),
+    ]  # fmt: skip
+    ledger = Ledger(1)
+    for so_far in range(1, len(lines) + 1):
+        ledger.add(lines[so_far - 1 : so_far])
+        seen = lines[:so_far]
+        completed = [line for line in seen if not line.infrastructure]
+        assert ledger.done == len({line.trial for line in completed})
+        assert ledger.infrastructure_ends == so_far - len(completed)
+        for trial in "abcd":
+            mine = [line for line in seen if line.trial == trial]
+            first = next((line for line in mine if not line.infrastructure), None)
+            assert ledger.counted(trial) == first
+            used = sum(not line.runner_ended for line in mine)
+            assert ledger.given_up(trial) == (first is None and used > 1)
+
+
+def test_what_is_to_begin_leaves_out_what_ended_and_what_is_given_up() -> None:
+    order = plan(tasks=4, repeats=1, systems="a")
+    done, lost, *others = order
+    ledger = Ledger(0)
+    ledger.add([end(done.trial, 1), end(lost.trial, 1, infrastructure=True)])
+    assert to_begin(order, ledger) == others
+    assert to_begin(order, ledger, limit=1) == others[:1]
+    assert to_begin(order, ledger, limit=0) == []
+    assert to_begin(order, ledger, rerun=True) == [lost, *others]
+
+
+def test_an_attempt_that_ended_unjudged_is_judged_before_anything_is_begun() -> None:
+    queue = Queue(plan(tasks=1, repeats=1), Ledger(0))
+    queue.judge("t9", 2)
+    assert queue.unjudged == ["t9"]
+    assert queue.take(begin=False) == Todo("t9", 2, judge_only=True)
+    assert queue.take(begin=False) is None
+    assert not queue.is_begun
+    assert [queue.take(), queue.take(), queue.take()][2] is None
+    assert queue.is_begun

@@ -1,7 +1,5 @@
 """One calibration: every product in every round, then, where asked for, every mutant of the reference."""
 
-import tempfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,14 +9,24 @@ from seatrial import __version__
 from seatrial.calibrate.mutants import Mutant, changing_steps, mutants
 from seatrial.calibrate.play import Played, Round, events_of, outcomes_of, play
 from seatrial.calibrate.products import REFERENCE, Product, products_of
-from seatrial.calibrate.record import Calibration, Mutation, ProductResult, Survivor
+from seatrial.calibrate.record import (
+    EXPECTED,
+    FEWEST_ROUNDS,
+    Calibration,
+    Mutation,
+    ProductResult,
+    Survivor,
+    has_passed,
+    judged_right,
+    wavering,
+)
+from seatrial.environment.scratch import scratch_folder
 from seatrial.journal.run import RunFolder
-from seatrial.records.trial import TerminalClass
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.loading import LoadedTask
 from seatrial.spec.toml_text import table_text
 
-DEFAULT_ROUNDS = 2
+SCRATCH = "seatrial-calibrate-"
 # Fresh judgements of each final state: enough to see a verifier disagree with itself.
 FINAL_VERDICTS = 3
 
@@ -28,13 +36,13 @@ class Effort:
     """How much to do.
 
     Attributes:
-        rounds: trials of each product, at least 2: a verifier that is right once may be right by chance.
+        rounds: trials of each product, at least ``FEWEST_ROUNDS``.
         mutate: try every mutant of the reference too.
         workers: trials at once.
         keep: folder in which the runs are kept; null leaves nothing behind.
     """
 
-    rounds: int = DEFAULT_ROUNDS
+    rounds: int = FEWEST_ROUNDS
     mutate: bool = False
     workers: int = 1
     keep: Path | None = None
@@ -54,40 +62,32 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
         SeatrialError: the trials cannot be run here.
     """
     products = products_of(task)
-    with tempfile.TemporaryDirectory(prefix="seatrial-calibrate-") as scratch:
-        folder = effort.keep or Path(scratch)
+    with scratch_folder(SCRATCH) as scratch:
+        folder = effort.keep or scratch
         scripts = {product.name: product.text for product in products}
         asked = Round(scripts, effort.rounds, FINAL_VERDICTS, effort.workers)
         run = play(task, folder / "products", asked, lambda trials: watcher("products", trials))
         played = outcomes_of(run)
-        flaky = sorted(set().union(*(each.flaky | _changing(each) for each in played.values())))
+        flaky = sorted(set().union(*(each.flaky | wavering(each.outcomes) for each in played.values())))
         results = [_result(product, played[product.name]) for product in products]
         mutation = None
         # A reference that is rejected says nothing about what differs from it.
         if effort.mutate and next(each for each in results if each.name == REFERENCE).right:
             mutation = _mutate(task, run, folder, effort, watcher)
-    right = all(result.right for result in results)
-    survived = mutation is not None and bool(mutation.survivors)
     return Calibration(
         task=task.spec.id, version=task.spec.version, digest=task.digest,
         created=datetime.now(UTC).isoformat(timespec="seconds"), seatrial=__version__, rounds=effort.rounds,
-        products=results, flaky=flaky, mutation=mutation, passed=right and not flaky and not survived,
+        products=results, flaky=flaky, mutation=mutation, passed=has_passed(results, flaky, mutation),
     )  # fmt: skip
 
 
-def _changing(played: Played) -> set[str]:
-    """Subgoals that passed at the end of one trial of a product and failed at the end of another."""
-    times = Counter(subgoal for outcome in played.outcomes for subgoal in outcome.failing)
-    return {subgoal for subgoal, count in times.items() if count < len(played.outcomes)}
-
-
 def _result(product: Product, played: Played) -> ProductResult:
-    must: TerminalClass = "success" if product.accepted else "failure"
+    expected = EXPECTED[product.accepted]
     return ProductResult(
         name=product.name,
-        expected="accepted" if product.accepted else "rejected",
+        expected=expected,
         outcomes=played.outcomes,
-        right=all(outcome.terminal_class == must for outcome in played.outcomes),
+        right=judged_right(expected, played.outcomes),
     )
 
 
@@ -104,9 +104,14 @@ def _mutate(
     return Mutation(
         tried=len(tried),
         survivors=[
-            Survivor(name=mutant.name, change=mutant.change, terminal_class=end)
+            Survivor(
+                name=mutant.name,
+                change=mutant.change,
+                terminal_class=end.terminal_class,
+                undecided=end.undecided,
+            )
             for mutant in tried
-            if (end := played[mutant.name].outcomes[0].terminal_class) != "failure"
+            if (end := played[mutant.name].outcomes[0]).terminal_class != "failure"
         ],
     )
 

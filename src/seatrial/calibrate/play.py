@@ -4,8 +4,11 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from seatrial.calibrate.record import Outcome
+import msgspec
+
+from seatrial.calibrate.record import Outcome, Undecided
 from seatrial.errors import EnvironmentFault
 from seatrial.evidence.read import AttemptEvidence, read_ended_journal, read_run
 from seatrial.journal.events import Event
@@ -18,6 +21,7 @@ from seatrial.spec.loading import LoadedTask, load_experiment
 from seatrial.spec.toml_text import table_text
 
 SCRIPTS = "calibrating"
+REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,13 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
     copy = folder / "task"
     shutil.copytree(task.folder, copy, symlinks=True)
     scripts = copy / SCRIPTS
+    while scripts.exists():
+        scripts = scripts.with_name(f"{scripts.name}-")
     scripts.mkdir()
     systems = []
     for name, text in what.scripts.items():
         (scripts / f"{name}.toml").write_text(text, encoding="utf-8")
-        systems.append({"name": name, "agent": "scripted", "script": f"{SCRIPTS}/{name}.toml"})
+        systems.append({"name": name, "agent": "scripted", "script": f"{scripts.name}/{name}.toml"})
     head = {
         "schema": SCHEMA, "name": "calibration", "tasks": ["task"], "trials_per_task": what.repeats,
         "final_verdicts": what.final_verdicts,
@@ -115,14 +121,55 @@ def outcomes_of(run: RunFolder) -> dict[str, Played]:
 def _outcome(attempt: AttemptEvidence) -> Outcome:
     record = attempt.record
     final = attempt.verdicts.final
+    undecided = _undecided(attempt)
+    open_ones = {each.subgoal for each in undecided}
     return Outcome(
         terminal_class=record.terminal_class,
         strict_success=record.strict_success,
         safe_success=record.safe_success,
         stop_reason=record.stop_reason,
-        failing=sorted(subgoal for subgoal, runs in final.items() if set(runs) != {"pass"}),
+        failing=sorted(
+            name for name, runs in final.items() if set(runs) == {"fail"} and name not in open_ones
+        ),
+        undecided=undecided,
         hard_violations=record.hard_violations,
     )
+
+
+def _undecided(attempt: AttemptEvidence) -> list[Undecided]:
+    """The subgoals without a certain verdict on the final state, each with its reason."""
+    flaky = set(attempt.record.flaky_verifiers or ())
+    triggered = set(attempt.record.product_triggered_errors or ())
+    last = {row.subgoal: row for row in sorted(attempt.verdicts.rows, key=lambda row: row.step)}
+    found: list[Undecided] = []
+    for name, runs in sorted(attempt.verdicts.final.items()):
+        if name in flaky:
+            said = f"its runs on one state say {', '.join(runs)}"
+            found.append(Undecided(subgoal=name, verdict="flaky", reason=said))
+        elif set(runs) not in ({"pass"}, {"fail"}):
+            verdict: Literal["error", "unknown"] = "error" if set(runs) == {"error"} else "unknown"
+            row = last.get(name)
+            reason = _reason(row.evidence) if row is not None and row.verdict == verdict else None
+            found.append(
+                Undecided(subgoal=name, verdict=verdict, reason=reason, product_triggered=name in triggered)
+            )
+    return found
+
+
+def _reason(evidence: object) -> str | None:
+    """Why a verifier did not decide, on one line: what the harness saw of it, or what it gave itself."""
+    if not isinstance(evidence, Mapping):
+        return None
+    if "reason" in evidence:
+        said = str(evidence.get("stderr", "")).strip().splitlines()
+        text = ": ".join([str(evidence["reason"]), *said[-1:]])
+    elif "given" in evidence:
+        given = evidence["given"]
+        text = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+    else:
+        return None
+    text = " ".join(text.split())
+    return text if len(text) <= REASON_CHARACTERS else f"{text[:REASON_CHARACTERS]}…"
 
 
 def events_of(run: RunFolder, system: str) -> Sequence[Event]:

@@ -1,5 +1,7 @@
 """``seatrial calibrate``: show that a task's verifiers accept what is right and reject the rest."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,12 +10,23 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from seatrial.calibrate.calibration import DEFAULT_ROUNDS, Effort
+from seatrial.calibrate.calibration import Effort
 from seatrial.calibrate.calibration import calibrate as calibrate_task
-from seatrial.calibrate.record import Calibration, ProductResult, write_calibration
+from seatrial.calibrate.products import products_of
+from seatrial.calibrate.record import (
+    FEWEST_ROUNDS,
+    Calibration,
+    ProductResult,
+    Undecided,
+    require_recordable,
+    write_calibration,
+)
+from seatrial.cli.interrupting import ended_in_order
 from seatrial.cli.run_progress import Shown
+from seatrial.cli.show_steps import visible_line
+from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import UsageError
-from seatrial.spec.loading import CALIBRATION_FILE, load_task
+from seatrial.spec.loading import CALIBRATION_FILE, LoadedTask, load_task
 
 
 def calibrate(
@@ -26,7 +39,7 @@ def calibrate(
             "altered: each must be rejected.",
         ),
     ] = False,
-    rounds: Annotated[int, typer.Option(min=2, help="Trials of each product.")] = DEFAULT_ROUNDS,
+    rounds: Annotated[int, typer.Option(min=FEWEST_ROUNDS, help="Trials of each product.")] = FEWEST_ROUNDS,
     workers: Annotated[int, typer.Option(min=1, help="Trials at once.")] = 1,
     keep: Annotated[
         Path | None,
@@ -39,25 +52,58 @@ def calibrate(
     Solutions whose name begins with `reference` or `equivalent` must be accepted: a strict success without
     a hard violation. All others must be rejected. What was found is kept in the task's folder as
     calibration.json; `seatrial suite freeze` asks for it. Exit code 1 when a task does not pass; 2 when a
-    trial could not be completed, and then nothing is recorded.
+    trial could not be completed, and then nothing is recorded. Ctrl-C ends what runs; nothing is then kept
+    of the task under way, and the exit code is 130.
     """
     loaded = [load_task(folder) for folder in tasks]
-    if keep is not None and keep.exists():
-        raise UsageError(f"{keep}: exists. Give a new folder with --keep.")
-    found = []
-    for task in loaded:
-        folder = keep if keep is None or len(loaded) == 1 else keep / task.spec.id.replace("/", "-")
-        effort = Effort(rounds, mutate, workers, folder)
-        with Progress(console=Console(stderr=True, quiet=json), transient=True) as bar:
-            calibration = calibrate_task(task, effort, lambda what, trials: Shown(trials, bar))
-        write_calibration(task.folder, calibration)
-        found.append(calibration)
-        if not json:
-            _print(task.folder, calibration)
+    _check(loaded, keep)
+    found: list[Calibration] = []
+    with ended_in_order(lambda: _broken_off(loaded, found)):
+        try:
+            for task in loaded:
+                folder = keep if keep is None or len(loaded) == 1 else keep / _kept_name(task)
+                found.append(_calibrate(task, Effort(rounds, mutate, workers, folder), quiet=json))
+                if not json:
+                    _print(task.folder, found[-1])
+        except KeyboardInterrupt:
+            if keep is not None:
+                remove_tree(str(keep))
+            raise
     if json:
         typer.echo(msgspec.json.encode({"calibrations": found}).decode())
     if not all(calibration.passed for calibration in found):
         raise typer.Exit(1)
+
+
+def _check(loaded: Sequence[LoadedTask], keep: Path | None) -> None:
+    """Refuse what would fail only once trials were played."""
+    for task in loaded:
+        products_of(task)
+        require_recordable(task.folder)
+    if keep is None:
+        return
+    if keep.exists():
+        raise UsageError(f"{keep}: exists. Give a new folder with --keep, or remove that one.")
+    for name, count in Counter(_kept_name(task) for task in loaded).items():
+        if count > 1:
+            raise UsageError(f"--keep {keep}: {count} of the tasks would be kept as {name}. Give each once.")
+
+
+def _kept_name(task: LoadedTask) -> str:
+    return task.spec.id.replace("/", "-")
+
+
+def _calibrate(task: LoadedTask, effort: Effort, quiet: bool) -> Calibration:
+    with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar:
+        calibration = calibrate_task(task, effort, lambda what, trials: Shown(trials, bar))
+    write_calibration(task.folder, calibration)
+    return calibration
+
+
+def _broken_off(loaded: Sequence[LoadedTask], found: Sequence[Calibration]) -> str:
+    """What is left to do when the user breaks off."""
+    left = ", ".join(str(task.folder) for task in loaded[len(found) :])
+    return f"Nothing was recorded of {left or 'what was left'}. Give the same command again."
 
 
 def _print(folder: Path, found: Calibration) -> None:
@@ -70,7 +116,8 @@ def _print(folder: Path, found: Calibration) -> None:
         killed = found.mutation.tried - len(found.mutation.survivors)
         typer.echo(f"  mutants of the reference: {killed} of {found.mutation.tried} rejected")
         for survivor in found.mutation.survivors:
-            typer.echo(f"  SURVIVED ({survivor.terminal_class})  {survivor.change}")
+            why = "".join(f", {_undecided(each)}" for each in survivor.undecided)
+            typer.echo(f"  SURVIVED ({survivor.terminal_class}{why})  {survivor.change}")
     typer.echo(f"{folder}: {'calibrated' if found.passed else 'NOT calibrated'} ({CALIBRATION_FILE})")
 
 
@@ -78,7 +125,15 @@ def _line(product: ProductResult) -> str:
     ends = []
     for outcome in product.outcomes:
         why = f" at {', '.join(outcome.failing)}" if outcome.failing else ""
+        why += "".join(f", {_undecided(each)}" for each in outcome.undecided)
         broken = f", {outcome.hard_violations} hard violations" if outcome.hard_violations else ""
         ends.append(f"{outcome.terminal_class}{why}{broken}")
     same = ends[0] if len(set(ends)) == 1 else "; ".join(ends)
     return f"must be {product.expected}; {same}"
+
+
+def _undecided(found: Undecided) -> str:
+    """Such as ``error at names-once (timed out after 10 seconds)``."""
+    cause = " because of the product" if found.product_triggered else ""
+    reason = "" if found.reason is None else f" ({visible_line(found.reason)})"
+    return f"{found.verdict} at {found.subgoal}{cause}{reason}"

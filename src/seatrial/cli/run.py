@@ -8,6 +8,7 @@ import msgspec
 import typer
 from rich.console import Console
 
+from seatrial.cli.interrupting import INTERRUPTED_STATUS
 from seatrial.cli.options import flat
 from seatrial.cli.run_progress import Shown, cost, last_line, progress
 from seatrial.errors import SeatrialError
@@ -22,7 +23,6 @@ from seatrial.schedule.stopping import on_signals
 from seatrial.spec.identity import plan
 from seatrial.spec.loading import load_experiment
 
-INTERRUPTED_STATUS = 130
 AGAIN_LINE = "seatrial: interrupted. Give the same command again to go on."
 UNSAFE_LINE = (
     "seatrial: WARNING: no sandbox: agents and the commands and code of theirs run as you. Your files, "

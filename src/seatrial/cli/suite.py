@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from seatrial.cli.interrupting import ended_in_order
 from seatrial.cli.options import flat
 from seatrial.cli.suite_freeze import freeze
 from seatrial.errors import UsageError
@@ -134,7 +135,9 @@ def _generate(folder: Path, task_id: str | None, made: FamilyOptions) -> LoadedT
     from seatrial.families import repair  # a generator is loaded only when asked for
 
     knobs = repair.Knobs(made.seed, made.depth, made.breadth, made.delay, made.size, made.variant, made.group)
-    return load_task(repair.generate(made.package, knobs, folder, made.cache))
+    with ended_in_order(lambda: f"{folder} was not made. Give the same command again."):
+        made_folder = repair.generate(made.package, knobs, folder, made.cache)
+    return load_task(made_folder)
 
 
 app.command()(freeze)

@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from seatrial.environment.confine.host import Host, prepare_host, release_host
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import UsageError
 from seatrial.evidence.read import refuse_imported
 from seatrial.journal.events import TrialStarted
@@ -18,8 +19,9 @@ from seatrial.journal.run import RunFolder, TaskFrozen
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.verify.engine import FINAL_VERDICTS, Judge
 from seatrial.verify.frozen import VerifierFiles
-from seatrial.verify.scratch import scratch_folder
 from seatrial.verify.table import Mismatch, fresh_check, read_verdicts, write_verdicts
+
+SCRATCH = "seatrial-judging-"
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ def verify(
         raise UsageError(f"{run}: its trials ran in a sandbox. Judge it without --unsafe-no-sandbox.")
     host = prepare_host(unsafe=unsafe)
     try:
-        with scratch_folder() as scratch:
-            reports = list(_judge_run(host, scratch, folder, wish))
+        with scratch_folder(SCRATCH) as scratch:
+            reports = list(_judge_run(host, str(scratch), folder, wish))
     finally:
         release_host(host)
     judged = {(report["trial"], report["attempt"]) for report in reports}

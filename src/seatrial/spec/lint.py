@@ -207,9 +207,10 @@ def _world(loaded: LoadedTask) -> Iterator[Finding]:
 def _solutions(loaded: LoadedTask) -> Iterator[Finding]:
     scripts = [path for path in loaded.files if PurePosixPath(path).match("solutions/*.toml")]
     if "solutions/reference.toml" not in scripts:
+        others = f"; there are only {', '.join(scripts)}" if scripts else ""
         yield _error(
             "solutions/reference.toml",
-            f"there is no reference solution among {scripts}",
+            f"there is no reference solution{others}",
             "Write a script that solves the task, so that the task can be shown to be solvable",
         )
     for path in scripts:

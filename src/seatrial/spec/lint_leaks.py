@@ -12,6 +12,8 @@ from seatrial.spec.loading import LoadedTask
 TELLING = ("benchmark", "verifier", "seatrial", "subgoal", "test harness", "evaluation harness")
 HIDDEN = ("verifiers/", "solutions/", "perturbations/")
 EMPTY = digest_bytes(b"")
+# A shorter id that is a plain word, such as ``db`` or ``text``, is in many an instruction by chance.
+TELLING_LETTERS = 5
 
 
 class Leak(NamedTuple):
@@ -32,7 +34,7 @@ def find_leaks(loaded: LoadedTask) -> Iterator[Leak]:
 
 def _in_text(loaded: LoadedTask, place: str, text: str) -> Iterator[Leak]:
     for word, what, certain in _secrets(loaded):
-        if _mentions(text, word):
+        if _mentions(text, word, alone=not certain):
             yield Leak(certain, place, f"the agent would read {word!r}, {what}", "Say it in other words")
 
 
@@ -43,15 +45,19 @@ def _secrets(loaded: LoadedTask) -> Iterator[tuple[str, str, bool]]:
     yield loaded.spec.id, "the task's id", True
     for subgoal in loaded.spec.subgoal:
         # An id that is an ordinary word may stand in an instruction for what it means.
-        yield subgoal.id, "the id of a subgoal", re.search(r"[-_.0-9]", subgoal.id) is not None
+        certain = re.search(r"[-_.0-9]", subgoal.id) is not None
+        if certain or len(subgoal.id) >= TELLING_LETTERS:
+            yield subgoal.id, "the id of a subgoal", certain
     world = {PurePosixPath(path).name for path in _world(loaded)}
     for path in loaded.files:
         if path.startswith(HIDDEN) and PurePosixPath(path).name not in world:
             yield PurePosixPath(path).name, f"the name of the hidden {path}", True
 
 
-def _mentions(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(word)}s?(?![\w-])", text, re.IGNORECASE) is not None
+def _mentions(text: str, word: str, alone: bool) -> bool:
+    """Whether a word stands in a text; ``alone``: and is no part of a longer name such as ``totals.db``."""
+    before, after = (r"(?<![\w./-])", r"(?![\w/-]|\.\w)") if alone else (r"(?<![\w-])", r"(?![\w-])")
+    return re.search(rf"{before}{re.escape(word)}s?{after}", text, re.IGNORECASE) is not None
 
 
 def _world(loaded: LoadedTask) -> list[str]:

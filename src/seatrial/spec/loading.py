@@ -11,6 +11,7 @@ from seatrial.errors import SpecError
 from seatrial.journal.digest import digest_value
 from seatrial.spec import experiment as experiments
 from seatrial.spec import task as tasks
+from seatrial.spec.agent_code import check_defined
 from seatrial.spec.experiment import Experiment, Script, System
 from seatrial.spec.experiment_rules import check_experiment
 from seatrial.spec.faults import Source, shown
@@ -19,7 +20,7 @@ from seatrial.spec.plan_file import PLAN_FILE, Plan, load_plan
 from seatrial.spec.reading import check_schema, convert, read_text, read_toml
 from seatrial.spec.scripts import load_script
 from seatrial.spec.simulated import check_covers, read_options
-from seatrial.spec.suite_file import ENDING, load_suite
+from seatrial.spec.suite_file import ENDING, check_frozen, load_suite
 from seatrial.spec.task import Task
 from seatrial.spec.task_rules import check_task
 
@@ -191,22 +192,24 @@ def _load_tasks(source: Source, base: Path, entries: list[str]) -> list[LoadedTa
 
 def _suite_folders(source: Source, place: str, base: Path, entry: str) -> list[Path]:
     """The folders of a frozen suite, each of which must still be what was frozen."""
-    path = base / (entry.removeprefix(SUITE) + ENDING)
+    name = entry.removeprefix(SUITE)
+    if not name or "/" in name or "\0" in name:
+        raise source.fault(
+            place, f"{shown(entry)} is no suite's name", f"Write {SUITE}NAME, with NAME{ENDING} beside the "
+            "experiment",
+        )  # fmt: skip
+    path = base / (name + ENDING)
     if not os.path.isfile(path):
         raise source.fault(
             place, f"{shown(entry)}: there is no file {path}", "Make it with `seatrial suite freeze`"
         )
     suite = load_suite(path)
     if suite.state == "retired":
-        raise source.fault(place, f"{shown(entry)} is retired: {suite.reason}", "Name a suite in use")
-    for task in suite.task:
-        digest = load_task(path.parent / task.folder).digest
-        if digest != task.digest:
-            raise SpecError(
-                str(path), f"task {task.id!r}",
-                f"{task.folder} is now {digest[:12]} and was frozen as {task.digest[:12]}",
-                "Restore the folder, or give the task a new version and freeze the suite again",
-            )  # fmt: skip
+        reason = suite.reason.strip() or "the suite does not say why"
+        raise source.fault(place, f"{shown(entry)} is retired ({reason})", "Name a suite in use")
+    for index, frozen in enumerate(suite.task):
+        task = load_task(path.parent / frozen.folder)
+        check_frozen(Source(str(path)), f"task[{index}]", frozen, task.spec, task.digest)
     return [path.parent / task.folder for task in suite.task]
 
 
@@ -250,10 +253,14 @@ def _load_code(source: Source, place: str, folder: Path, system: System) -> File
     if not os.path.isdir(folder):
         raise source.fault(f"{place}.path", f"there is no folder {shown(system.path)}", "Correct the path")
     files = scan_folder(folder)
-    module = (system.code or "").partition(":")[0].replace(".", "/")
-    if f"{module}.py" not in files and f"{module}/__init__.py" not in files:
+    code = system.code or ""
+    module = code.partition(":")[0].replace(".", "/")
+    # A package comes before a module of the same name, as where it is imported.
+    found = next((name for name in (f"{module}/__init__.py", f"{module}.py") if name in files), None)
+    if found is None:
         raise source.fault(
-            f"{place}.code", f"{shown(system.code)}: there is no module {shown(module)} in {folder}",
+            f"{place}.code", f"{shown(code)}: there is no module {shown(module)} in {folder}",
             "Correct the module's name or the path",
         )  # fmt: skip
+    check_defined(source, f"{place}.code", folder / found, code)
     return files

@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.spec.faults import Source, shown
 from seatrial.spec.reading import check_schema, convert, read_toml
-from seatrial.spec.task import Strict
+from seatrial.spec.task import Strict, Task
 
 SCHEMA = "seatrial/suite@1"
 ENDING = ".suite.toml"
@@ -54,6 +54,14 @@ def load_suite(path: Path) -> Suite:
     raw = read_toml(path)
     check_schema(source, raw, SCHEMA)
     suite = convert(source, raw, Suite)
+    name = path.name.removesuffix(ENDING)
+    if suite.name != name:
+        raise source.fault(
+            "name", f"{shown(suite.name)} is not the name of the file", f"Write name = {shown(name)}, or "
+            f"call the file {suite.name}{ENDING}",
+        )  # fmt: skip
+    if not suite.task:
+        raise source.fault("task", "the suite holds no task", "Freeze it anew with `seatrial suite freeze`")
     seen: set[str] = set()
     for index, task in enumerate(suite.task):
         place = f"task[{index}]"
@@ -66,6 +74,36 @@ def load_suite(path: Path) -> Suite:
             )  # fmt: skip
         seen.add(task.id)
     return suite
+
+
+def check_frozen(source: Source, place: str, frozen: FrozenTask, task: Task, digest: str) -> None:
+    """Refuse what a suite says of a task that is not so.
+
+    Args:
+        source: the suite file.
+        place: the task's key path there.
+        frozen: what the file says.
+        task: as it is in the folder now.
+        digest: of the folder.
+
+    Raises:
+        SpecError: the folder is no longer what was frozen, or the file says otherwise than the folder.
+    """
+    if digest != frozen.digest:
+        raise source.fault(
+            place,
+            f"{frozen.id}: {frozen.folder} is now {digest[:12]} and was frozen as {frozen.digest[:12]}",
+            "Restore the folder, or give the task a new version and freeze the suite again",
+        )  # fmt: skip
+    # The digest covers the folder; these are the suite's own words about it.
+    said = {"id": frozen.id, "version": frozen.version, "group": frozen.group}
+    holds = {"id": task.id, "version": task.version, "group": task.horizon.group}
+    for key, value in said.items():
+        if value != holds[key]:
+            raise source.fault(
+                f"{place}.{key}", f"{shown(value)}; the task in {frozen.folder} says {shown(holds[key])}",
+                "Freeze the suite anew with `seatrial suite freeze`",
+            )  # fmt: skip
 
 
 def plain(suite: Suite) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Small:
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
     """Verifiers for the small package, with ``probe`` on the path and the workspace as working directory."""
     small = Small(tmp_path / "verifiers", tmp_path / "workspace")
     small.package(PRISTINE)
@@ -74,9 +74,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
     files = {"cases/double.json": payload, "expected/double.json": expected}
     lay({path: json.dumps(value) for path, value in files.items()}, small.verifiers)
     monkeypatch.chdir(small.workspace)
-    with commands() as path:
-        monkeypatch.setenv("PATH", path)
-        yield small
+    monkeypatch.setenv("PATH", commands(tmp_path / "commands"))
+    return small
 
 
 Made = Callable[..., Path]

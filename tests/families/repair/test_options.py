@@ -8,13 +8,18 @@ from seatrial.families.repair.options import check_knobs
 @pytest.mark.parametrize(
     ("knobs", "said"),
     [
-        ({"depth": 0}, "depth 0 is too small. Choose 1 or more"),
+        ({"depth": 0}, "--depth 0 is too small. Choose a number from 1 to 12"),
         ({"breadth": -1}, "breadth -1 is too small"),
-        ({"delay": -1}, "delay -1 is too small. Choose 0 or more"),
-        ({"size": 5001}, "size 5001 is too large. Choose 5000 files or fewer"),
+        ({"delay": -1}, "--delay -1 is too small. Choose a number from 0 to 20"),
+        ({"size": 5001}, "size 5001 is too large. Choose a number from 0 to 5000"),
         ({"variant": -1}, "variant -1 is too small"),
         ({"seed": -1}, "seed -1 is too small"),
         ({"depth": 5, "breadth": 3}, "needs 15 functions to break, but toolz offers 12. Choose a smaller"),
+        ({"seed": 2**63}, "--seed 9223372036854775808 is too large"),
+        ({"variant": 10**30}, "--variant 1000000000000000000000000000000 is too large"),
+        ({"delay": 21}, "--delay 21 is too large"),
+        ({"depth": 13}, "--depth 13 is too large"),
+        ({"breadth": 10**30}, "--breadth"),
         ({"group": "deep"}, "there is no group 'deep'. Choose one of: 'short and deep', 'long and shallow'"),
     ],
 )

@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from seatrial.agents.model.secret import Secret
-from seatrial.agents.model.stream import gather
+from seatrial.agents.model.secret import REDACTED, Secret
+from seatrial.agents.model.stream import gather, told_in_pieces
 from seatrial.agents.model.upstream import Exchange
+from seatrial.agents.model.wire import is_content, read_json, text_of
 from seatrial.journal.events import CallClass
 
 # How servers of this protocol say that a conversation is too long.
@@ -31,8 +32,8 @@ class Answer:
     """One exchange, understood. Nothing in it holds the key.
 
     Attributes:
-        body: the decoded answer; null when it was no JSON object.
-        kept: what the record keeps; null when nothing came back.
+        body: the decoded answer, its content as text; null when it was no JSON object.
+        kept: what the record keeps, as the endpoint said it; null when nothing came back.
     """
 
     call_class: CallClass
@@ -48,9 +49,11 @@ def understand(exchange: Exchange, secret: Secret) -> Answer:
     whole = exchange.end == "whole"
     body, kept, unreadable = _decoded(exchange, secret) if whole else (None, None, "")
     if kept is None:
-        kept = secret.bytes(exchange.body, whole)[:KEPT_BYTES] or None
+        kept = _remains(exchange, secret)
     call_class, problem = _classified(exchange, body, unreadable)
     plain = body if isinstance(body, dict) else None
+    if plain is not None and call_class in USABLE:
+        plain = _with_text(plain)
     model = plain.get("model") if plain else None
     said = f": {_excerpt(plain, kept)}" if call_class not in USABLE and kept else ""
     return Answer(
@@ -62,14 +65,30 @@ def understand(exchange: Exchange, secret: Secret) -> Answer:
 def _decoded(exchange: Exchange, secret: Secret) -> tuple[Any, bytes | None, str]:
     """The answer's JSON without the key, as a value and as bytes; or in words why there is none."""
     try:
-        if exchange.content_type.startswith("text/event-stream"):
-            value = gather(exchange.body)
-        else:
-            value = json.loads(exchange.body)
-        value = secret.value(value)
+        value = secret.value(gather(exchange.body) if _is_stream(exchange) else read_json(exchange.body))
         return value, json.dumps(value, allow_nan=False).encode(), ""
-    except (ValueError, AttributeError, TypeError, RecursionError) as fault:
+    except (ValueError, AttributeError, TypeError) as fault:
         return None, None, f"the answer is no JSON ({type(fault).__name__})"
+
+
+def _is_stream(exchange: Exchange) -> bool:
+    return exchange.content_type.startswith("text/event-stream")
+
+
+def _remains(exchange: Exchange, secret: Secret) -> bytes | None:
+    """What is kept of a body that was not understood; null when there is none."""
+    body = exchange.body[:KEPT_BYTES]
+    if _is_stream(exchange) and any(secret.text(told) != told for told in told_in_pieces(body)):
+        # The key stands in pieces, one to a chunk, which cannot be taken out one by one.
+        return REDACTED.encode()
+    return secret.bytes(body, exchange.end == "whole" and len(body) == len(exchange.body)) or None
+
+
+def _with_text(body: dict[str, Any]) -> dict[str, Any]:
+    """A chat completion with its content as text, for agents that know no other."""
+    first, *others = body["choices"]
+    message = {**first["message"], "content": text_of(first["message"].get("content"))}
+    return {**body, "choices": [{**first, "message": message}, *others]}
 
 
 def _classified(exchange: Exchange, body: Any, unreadable: str) -> tuple[CallClass, str]:
@@ -106,8 +125,8 @@ def _problem_with_shape(body: Any) -> str | None:
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         return "the answer has no choices[0].message"
-    if not isinstance(message.get("content"), str | None):
-        return "the content of the answer is no text"
+    if not is_content(message.get("content")):
+        return "the content of the answer is neither text nor a list of typed parts"
     calls = message.get("tool_calls")
     if not isinstance(calls, list | None):
         return "tool_calls is no list"

@@ -1,7 +1,11 @@
 """Streamed answers (server-sent events): gathered into one answer, and told again as a stream."""
 
 import json
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
+
+from seatrial.agents.model.wire import is_content, read_json, text_of
 
 DONE = "[DONE]"
 
@@ -20,7 +24,7 @@ def gather(body: bytes) -> Any:
         if data == DONE:
             ended = True
             break
-        chunk = json.loads(data)
+        chunk = read_json(data)
         if not isinstance(chunk, dict):
             raise ValueError("a chunk of the stream is no JSON object")
         if "error" in chunk:
@@ -43,11 +47,36 @@ def _data_lines(body: bytes) -> list[str]:
     return [line[5:].strip() for line in lines if line.startswith("data:")]
 
 
+def told_in_pieces(body: bytes) -> list[str]:
+    """What the chunks of a stream say, be it whole or not: strings of one place in the chunks, joined."""
+    told = defaultdict[str, list[str]](list)
+    for data in _data_lines(body):
+        try:
+            chunk = read_json(data)
+        except ValueError:
+            continue
+        for place, text in _strings(chunk):
+            told[place].append(text)
+    return ["".join(texts) for texts in told.values()]
+
+
+def _strings(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every string in a value, and the names that lead to it."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _strings(item, f"{place}.{name}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item, place)
+
+
 def _add(message: dict[str, Any], delta: Any) -> None:
     if not isinstance(delta, dict):
         return
-    if isinstance(delta.get("content"), str):
-        message["content"] = (message["content"] or "") + delta["content"]
+    if is_content(content := delta.get("content")) and content is not None:
+        message["content"] = (message["content"] or "") + (text_of(content) or "")
     for part in delta.get("tool_calls") or []:
         calls = message.setdefault("tool_calls", [])
         index = part.get("index", len(calls)) if isinstance(part, dict) else None

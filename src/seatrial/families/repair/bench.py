@@ -9,17 +9,18 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.families.repair.judging.judge import RUNTIME, read_text
 from seatrial.families.repair.judging.observe import read_stream
 
 SERVER = Path(__file__).with_name("bench_server.py")
+SCRATCH = "seatrial-repair-"
 # Each under another order of sets; what differs between any two is no property of the package.
 HASH_SEEDS = (0, 1, 2)
 # Of processor time for one question; the pristine package needs a tenth of it.
@@ -38,16 +39,23 @@ def lay(files: Mapping[str, str], folder: Path) -> None:
         target.write_text(text, encoding="utf-8")
 
 
-def environment(hash_seed: int) -> dict[str, str]:
-    """All that a child is told: nothing of the caller's environment."""
-    return {"PYTHONHASHSEED": str(hash_seed), "PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+def environment(hash_seed: int, scratch: Path) -> dict[str, str]:
+    """All that a child is told: nothing of the caller's environment.
+
+    Args:
+        hash_seed: orders its sets.
+        scratch: for its temporary files; whoever owns it also removes what a child that was killed left.
+    """
+    seed = str(hash_seed)
+    return {"PYTHONHASHSEED": seed, "PATH": os.defpath, "LC_ALL": "C.UTF-8", "TMPDIR": str(scratch)}
 
 
 class Server:
     """One interpreter with the package in it.
 
     Args:
-        view: folder with the files of the package, and of programs.
+        view: folder with the files of the package, and of programs. Beside it the child keeps temporary
+            files.
         modules: what is imported once and may be patched for a question.
         hash_seed: orders its sets.
         seconds: of processor time for one question.
@@ -61,7 +69,7 @@ class Server:
         # ``-I`` would ignore the hash seed; ``-P -s -S`` and an environment of our own isolate as well.
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-s", "-S", "-B", str(SERVER)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env=environment(hash_seed),
+            stdout=subprocess.PIPE, text=True, env=environment(hash_seed, view.parent),
         )  # fmt: skip
         self._send({"view": str(view), "modules": list(modules), "runtime": read_text(RUNTIME)})
 
@@ -121,8 +129,9 @@ class Bench:
     """
 
     def __init__(self, files: Mapping[str, str], modules: Sequence[str]) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        places = [Path(self._folder.name, name) for name in ("view", "another/place")]
+        self._open = contextlib.ExitStack()
+        folder = self._open.enter_context(scratch_folder(SCRATCH))
+        places = [folder / name for name in ("view", "another/place")]
         lay(files, places[0])
         shutil.copytree(places[0], places[1])
         self._servers = [Server(places[seed % 2], modules, seed) for seed in HASH_SEEDS]
@@ -136,7 +145,7 @@ class Bench:
     ) -> None:
         for server in self._servers:
             server.close()
-        self._folder.cleanup()
+        self._open.close()
 
     def steady(self, payload: Mapping[str, Any]) -> tuple[Expected, int]:
         """Observations that agree in every interpreter, and how many do not; None stands for these.

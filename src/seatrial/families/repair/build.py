@@ -1,13 +1,13 @@
 """Makes an instance in memory: a package with faults, chains of programs, hidden inputs and answers."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import SpecError
-from seatrial.families.repair.bench import Bench, Expected, Patch
+from seatrial.families.repair.bench import SCRATCH, Bench, Expected, Patch
 from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.faults import (
     Choice,
@@ -107,9 +107,9 @@ def build_instance(package: Package, knobs: Knobs, archive: Path) -> Instance:
     Raises:
         SpecError: the package cannot be made into one.
     """
-    with tempfile.TemporaryDirectory() as name:
-        unpack(package, archive, Path(name))
-        kept = read_tree(Path(name))
+    with scratch_folder(SCRATCH) as folder:
+        unpack(package, archive, folder)
+        kept = read_tree(folder)
     original = world_of(package, knobs.original(), kept)
     with bench_for(original, package.targets) as bench:
         chosen, data, products = pick(original, bench)

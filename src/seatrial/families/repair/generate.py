@@ -1,10 +1,9 @@
 """From a package and knobs to a task folder."""
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import EnvironmentFault, UsageError
 from seatrial.families.repair.build import build_instance
 from seatrial.families.repair.check import check_instance
@@ -12,6 +11,10 @@ from seatrial.families.repair.folder import task_files, write_files
 from seatrial.families.repair.options import Knobs, check_knobs
 from seatrial.families.repair.packages import PACKAGES
 from seatrial.families.repair.sdist import archive_of
+from seatrial.spec.loading import load_task
+
+# Built beside the target, since only there can it be moved to its place in one step.
+BUILDING = ".seatrial-repair-"
 
 
 def generate(package: str, knobs: Knobs, out: Path, cache: Path, check: bool = True) -> Path:
@@ -41,19 +44,16 @@ def generate(package: str, knobs: Knobs, out: Path, cache: Path, check: bool = T
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is already there. Name a new folder or remove it first")
     files = task_files(build_instance(entry, knobs, archive_of(entry, cache)))
-    staging: Path | None = None
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-        staging.chmod(0o755)
-        write_files(files, staging)
-        if check:
-            check_instance(staging)
-        # Replaces an empty folder too; nothing half-written is ever seen at the name.
-        os.replace(staging, out)
+        with scratch_folder(BUILDING, out.parent) as staging:
+            staging.chmod(0o755)
+            write_files(files, staging)
+            load_task(staging)
+            if check:
+                check_instance(staging)
+            # Replaces an empty folder too; nothing half-written is ever seen at the name.
+            os.replace(staging, out)
     except OSError as fault:
         raise EnvironmentFault(f"cannot write {out}: {fault}. Free space or name another folder") from fault
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
     return out

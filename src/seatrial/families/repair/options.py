@@ -4,10 +4,15 @@ from dataclasses import dataclass, replace
 
 from seatrial.errors import UsageError
 from seatrial.families.repair.package import Package
+from seatrial.spec.faults import shown
 
 DEEP, SHALLOW = "short and deep", "long and shallow"
 GROUPS = (DEEP, SHALLOW)
 MOST_FILES = 5000
+# A task file holds whole numbers of 64 bits.
+MOST_NUMBER = 2**63 - 1
+# So many turns make the largest task, of twelve links, one of some 300 actions; more would only repeat forms.
+MOST_DELAY = 20
 
 
 @dataclass(frozen=True)
@@ -15,12 +20,14 @@ class Knobs:
     """Everything that tells one task of a package from another.
 
     Attributes:
-        seed: chooses functions, faults, words, data and hidden inputs.
+        seed: chooses functions, faults, words, data and hidden inputs; 0 to ``MOST_NUMBER``.
         depth: links of a chain, from 1; each is a function to repair and a program that needs it.
         breadth: chains that do not touch each other, from 1.
-        delay: further programs between a repair and the product that shows whether it was right, from 0.
-        size: further files in the workspace, from 0.
-        variant: 0 for the original; any other number renames and re-lays-out the same task.
+        delay: further programs between a repair and the product that shows whether it was right, 0 to
+            ``MOST_DELAY``.
+        size: further files in the workspace, 0 to ``MOST_FILES``.
+        variant: 0 for the original; any other number up to ``MOST_NUMBER`` renames and re-lays-out the same
+            task.
         group: the stratum that is declared; derived from depth and breadth where it is null.
     """
 
@@ -59,17 +66,24 @@ def check_knobs(knobs: Knobs, package: Package) -> None:
     Raises:
         UsageError: with the value, the bound and what to do.
     """
-    lowest = {"seed": 0, "depth": 1, "breadth": 1, "delay": 0, "size": 0, "variant": 0}
-    for knob, low in lowest.items():
+    functions = len(package.targets)
+    bounds = {
+        "seed": (0, MOST_NUMBER), "depth": (1, functions), "breadth": (1, functions),
+        "delay": (0, MOST_DELAY), "size": (0, MOST_FILES), "variant": (0, MOST_NUMBER),
+    }  # fmt: skip
+    for knob, (low, high) in bounds.items():
         value = getattr(knobs, knob)
-        if value < low:
-            raise UsageError(f"{knob} {value} is too small. Choose {low} or more")
-    if knobs.links > len(package.targets):
+        if not low <= value <= high:
+            problem = "small" if value < low else "large"
+            raise UsageError(
+                f"--{knob} {shown(value)} is too {problem}. Choose a number from {low} to {high}"
+            )
+    if knobs.links > functions:
         raise UsageError(
-            f"depth {knobs.depth} times breadth {knobs.breadth} needs {knobs.links} functions to break, but "
-            f"{package.name} offers {len(package.targets)}. Choose a smaller depth or breadth"
+            f"--depth {knobs.depth} times --breadth {knobs.breadth} needs {knobs.links} functions to break, "
+            f"but {package.name} offers {functions}. Choose a smaller depth or breadth"
         )
-    if knobs.size > MOST_FILES:
-        raise UsageError(f"size {knobs.size} is too large. Choose {MOST_FILES} files or fewer")
     if knobs.group is not None and knobs.group not in GROUPS:
-        raise UsageError(f"there is no group {knobs.group!r}. Choose one of: {', '.join(map(repr, GROUPS))}")
+        raise UsageError(
+            f"--group: there is no group {knobs.group!r}. Choose one of: {', '.join(map(repr, GROUPS))}"
+        )

@@ -6,15 +6,16 @@ import py_compile
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import EnvironmentFault, SpecError, VerifierFault
-from seatrial.families.repair.bench import Server, Stream, environment
+from seatrial.families.repair.bench import SCRATCH, Server, Stream, environment
 from seatrial.families.repair.judging import judge
 from seatrial.families.repair.package import module_of
 from seatrial.spec.patterns import compile_pattern
@@ -27,20 +28,23 @@ Step = Mapping[str, Any]
 State = frozenset[tuple[str, bytes]]
 
 
-@contextmanager
-def commands() -> Iterator[str]:
-    """A PATH on which ``probe`` is the one without walls and ``python3`` is this interpreter."""
-    with TemporaryDirectory() as name:
-        python = shlex.quote(sys.executable)
-        for command, line in {
-            # Without what is installed beside it, which no program needs and which takes long to look at.
-            "python3": f"{python} -s -S",
-            "probe": f"{python} -I -S -B {shlex.quote(str(PROBE))}",
-        }.items():
-            path = Path(name, command)
-            path.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
-            path.chmod(0o755)
-        yield f"{name}:{os.defpath}"
+def commands(folder: Path) -> str:
+    """A PATH on which ``probe`` is the one without walls and ``python3`` is this interpreter.
+
+    Args:
+        folder: new; the two are put there.
+    """
+    folder.mkdir()
+    python = shlex.quote(sys.executable)
+    for command, line in {
+        # Without what is installed beside it, which no program needs and which takes long to look at.
+        "python3": f"{python} -s -S",
+        "probe": f"{python} -I -S -B {shlex.quote(str(PROBE))}",
+    }.items():
+        path = folder / command
+        path.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
+    return f"{folder}:{os.defpath}"
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -63,8 +67,8 @@ class Rehearsal:
         self.task = task.resolve()
         self.nodes: list[dict[str, Any]] = read_toml(task / "task.toml")["subgoal"]
         self._open = ExitStack()
-        self._scratch = Path(self._open.enter_context(TemporaryDirectory(ignore_cleanup_errors=True)))
-        self._path = self._open.enter_context(commands())
+        self._scratch = self._open.enter_context(scratch_folder(SCRATCH))
+        self._path = commands(self._scratch / "commands")
         self.workspace = self._scratch / "workspace"
         self._given = files_of(self.task / "environment")
         self._reads = {node["id"]: [compile_pattern(text) for text in node["reads"]] for node in self.nodes}
@@ -164,7 +168,7 @@ class Rehearsal:
         home = self._scratch / "home"
         home.mkdir(exist_ok=True)
         own = {"PATH": self._path, "HOME": str(home), "PYTHONPYCACHEPREFIX": f"{self._scratch}/bytecode"}
-        return {**environment(0), **own}
+        return {**environment(0, self._scratch), **own}
 
     # -- judging --------------------------------------------------------------------------------------
     def passes(self, names: Sequence[str] = ()) -> dict[str, bool]:
@@ -196,7 +200,7 @@ class Rehearsal:
 
     def _focused(self, seen: Mapping[str, bytes], names: Sequence[str]) -> dict[str, bool]:
         """Verdicts of functions on one view."""
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(dir=self._scratch) as folder:
             for path, data in seen.items():
                 Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
                 Path(folder, path).write_bytes(data)
@@ -225,7 +229,7 @@ class Rehearsal:
             VerifierFault: it did not give one.
         """
         node = next(node for node in self.nodes if node["id"] == name)
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(dir=self._scratch) as folder:
             view, record = Path(folder, "view"), Path(folder, "record")
             view.mkdir()
             for path, data in self.visible(name).items():
@@ -234,7 +238,8 @@ class Rehearsal:
             verifier = self.task / node["verifier"]
             done = subprocess.run(
                 ["bash", "-c", 'exec "$0" 3>"$1"', str(verifier), str(record)], cwd=view,
-                env={"PATH": self._path}, capture_output=True, text=True, timeout=SECONDS, check=False,
+                env={"PATH": self._path, "TMPDIR": folder}, capture_output=True, text=True, timeout=SECONDS,
+                check=False,
             )  # fmt: skip
             if done.returncode != 0:
                 raise VerifierFault(f"{verifier} ended with {done.returncode}: {done.stderr.strip()[-300:]}")

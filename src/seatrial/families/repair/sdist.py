@@ -5,14 +5,15 @@ import os
 import subprocess
 import sys
 import tarfile
-import tempfile
 from pathlib import Path
 from typing import IO
 
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.families.repair.package import Package
 
 FETCH_SECONDS = 300
+FETCHING = ".seatrial-fetching-"
 
 
 def archive_of(package: Package, cache: Path) -> Path:
@@ -45,8 +46,7 @@ def fetch(package: Package, kept: Path) -> None:
     """Downloads with pip's own hash check, then moves the archive to its place in one step."""
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as name:
-            folder = Path(name)
+        with scratch_folder(FETCHING, kept.parent) as folder:
             pinned = folder / "pinned.txt"
             pinned.write_text(
                 f"{package.name}=={package.version} --hash=sha256:{package.sdist_sha256}\n", encoding="utf-8"
@@ -77,7 +77,10 @@ def run_pip(package: Package, folder: Path, pinned: Path) -> None:
         str(pinned),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False,
+            env={**os.environ, "TMPDIR": str(folder.resolve())},
+        )  # fmt: skip
     except subprocess.TimeoutExpired as late:
         raise EnvironmentFault(
             f"fetching {package.name} took over {FETCH_SECONDS} s. Check the network and generate again"
