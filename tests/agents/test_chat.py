@@ -277,7 +277,7 @@ def test_a_failing_endpoint_is_infrastructure_and_never_the_systems_failure(tmp_
     (line,) = chat.lines
     assert (line.stop_reason, line.infrastructure) == ("environment_fault", True)
     assert endpoint in line.note
-    assert "server_error (HTTP 500: overloaded), attempt 3" in line.note
+    assert "server_error (HTTP 500: overloaded) at call 3 of the same request" in line.note
     assert list(chat.given_up.values()) == [line.note]
     assert [event.where for event in chat.events(HarnessFaulted)] == ["model"]
     record = chat.record

@@ -63,7 +63,7 @@ def test_however_often_it_is_asked_to_end_it_ends_in_order(
 
 def test_what_a_killed_calibration_left_goes_with_the_next_one(task: Path, tmp_path: Path):
     with calibrating(tmp_path, str(task)) as (killed, scratch):
-        os.killpg(killed.pid, signal.SIGKILL)
+        killed.kill()
         killed.communicate()
     assert [path.name.startswith("seatrial-calibrate-") for path in scratch.iterdir()] == [True]
     again = subprocess.run(

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from seatrial.calibrate.freeze import freeze_suite
-from seatrial.calibrate.record import Calibration, read_calibration, require_calibrated
+from seatrial.calibrate.record import Calibration, Undecided, read_calibration, require_calibrated
 from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import load_experiment, load_task
 from seatrial.spec.new_task import new_task
@@ -21,6 +21,10 @@ from seatrial.spec.suite_file import load_suite
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
 WAVERING = (
     "#!/bin/sh\n[ $(($(date +%N | tail -c 3 | sed s/^0//) % 2)) = 0 ] && echo pass >&3 || echo fail >&3\n"
+)
+EXPERIMENT = (
+    'schema = "seatrial/experiment@1"\nname = "pilot"\ntasks = ["suite:pilot"]\n'
+    '[[system]]\nname = "a"\nagent = "scripted"\nscript = "solutions/reference.toml"\n'
 )
 
 
@@ -54,6 +58,47 @@ def test_the_new_task_is_calibrated_and_its_record_says_what_was_tried(calibrate
     breaker = next(product for product in found.products if product.name == "rule-breaker")
     assert {(end.strict_success, end.safe_success) for end in breaker.outcomes} == {(True, False)}
     assert found.mutation is not None and (found.mutation.tried, found.mutation.survivors) == (4, [])
+
+
+def test_the_record_says_what_rejected_each_mutant(calibrated: Path) -> None:
+    found = read_calibration(calibrated)
+    assert found is not None and found.mutation is not None and found.mutation.rejected is not None
+    by = {mutant.name: mutant.by for mutant in found.mutation.rejected}
+    assert by == {
+        "1-drop": ["names-once", "closing-line"], "1-command": ["names-once", "closing-line"],
+        "2-drop": ["closing-line"], "2-command": ["closing-line"],
+    }  # fmt: skip
+    assert found.mutation.never_alone == []
+
+
+def test_a_verifier_that_only_others_stand_in_for_is_named(task: Path) -> None:
+    # Nothing is left that names-once alone rejects: the closing line needs what it checks.
+    (task / "solutions" / "wrong.toml").unlink()
+    (task / "solutions" / "reference.toml").write_text(
+        '[[step]]\ntool = "shell"\ncommand = """\nLC_ALL=C sort -u answers.txt > seating.txt\n'
+        'echo \'5 guests, from Ada to Mary\' > summary.txt\n"""\n[[step]]\ntool = "finish"\n'
+    )
+    status, said = calibrate(str(task), "--mutate")
+    assert (status, "2 of 2 rejected" in said) == (0, True), said
+    assert "step 1 (shell) dropped: rejected by names-once, closing-line" in said
+    found = read_calibration(task)
+    assert found is not None and found.mutation is not None
+    assert f"no solution by themselves: {', '.join(found.mutation.never_alone)}. Were" in said
+    assert "names-once" in found.mutation.never_alone
+    assert require_calibrated(load_task(task)).mutation == found.mutation
+
+
+def test_what_became_of_the_mutants_must_add_up(task: Path) -> None:
+    found = read_calibration(task)
+    assert found is not None and found.mutation is not None and found.mutation.rejected is not None
+    kept = found.mutation.rejected
+    found.mutation = msgspec.structs.replace(found.mutation, rejected=kept[1:])
+    (task / "calibration.json").write_bytes(msgspec.json.encode(found))
+    with pytest.raises(SpecError, match=r"mutation\.rejected: what became of 3 mutants is kept, of 4 tried"):
+        read_calibration(task)
+    found.mutation = msgspec.structs.replace(found.mutation, rejected=None)
+    (task / "calibration.json").write_bytes(msgspec.json.encode(found))
+    assert read_calibration(task) == found
 
 
 def test_the_record_is_no_part_of_the_task(task: Path) -> None:
@@ -91,6 +136,50 @@ def test_a_verifier_that_wavers_is_named(task: Path) -> None:
     status, said = calibrate(str(task), "--rounds", "4")
     assert status == 1
     assert "FLAKY  names-once" in said
+
+
+@pytest.mark.parametrize(
+    ("verifier", "verdict", "reason"),
+    [
+        ("echo 'no such list' >&2; exit 3", "error", "exit code 3 instead of 0: no such list"),
+        ("kill -9 $$", "error", "was killed by signal 9, or says so: exit code 137"),
+        ("sleep 600", "error", "timed out after 1 seconds"),
+        ("""echo '{"verdict": "unknown", "evidence": "too\\nfew names"}' >&3""", "unknown", "too few names"),
+    ],
+)
+def test_what_is_not_known_is_called_so_and_says_why(
+    task: Path, verifier: str, verdict: str, reason: str
+) -> None:
+    (task / "verifiers" / "names.sh").write_text(f"#!/bin/bash\n{verifier}\n")
+    text = (task / "task.toml").read_text()
+    (task / "task.toml").write_text(
+        text.replace('verifier = "verifiers/names.sh"', 'verifier = "verifiers/names.sh"\ntimeout = 1.0')
+    )
+    status, said = calibrate(str(task))
+    assert status == 1
+    assert f"WRONG  reference: must be accepted; unknown, {verdict} at names-once ({reason})" in said
+    assert f"no-op: must be rejected; failure at closing-line, {verdict} at names-once ({reason})" in said
+    found = read_calibration(task)
+    assert found is not None
+    nothing = next(product for product in found.products if product.name == "no-op").outcomes[0]
+    assert nothing.failing == ["closing-line"]
+    assert nothing.undecided == [Undecided(subgoal="names-once", verdict=verdict, reason=reason)]
+
+
+def test_what_fails_at_the_end_is_noticed_before_a_trial_is_played(task: Path, tmp_path: Path) -> None:
+    keep, other = tmp_path / "kept", tmp_path / "other"
+    shutil.copytree(task, other)
+    (other / "calibration.json").unlink()
+    status, said = calibrate(str(task), str(other), "--keep", str(keep))
+    assert (status, "2 of the tasks would be kept as example-seating" in said) == (2, True)
+    (other / "calibration.json").mkdir()
+    status, said = calibrate(str(task), str(other))
+    assert (status, "calibration.json: is a folder. Move it away" in said) == (2, True)
+    (other / "calibration.json").rmdir()
+    (other / "solutions" / "reference.toml").unlink()
+    status, said = calibrate(str(task), str(other), "--keep", str(keep))
+    assert (status, "there is no reference solution" in said) == (2, True)
+    assert "done" not in said and not keep.exists()
 
 
 @pytest.mark.parametrize("when", ["products", pytest.param("mutants", marks=pytest.mark.slow)])
@@ -195,14 +284,48 @@ def test_an_experiment_names_a_suite_whose_tasks_must_be_as_they_were_frozen(
 ) -> None:
     freeze_suite([load_task(task)], tmp_path / "pilot.suite.toml")
     experiment = tmp_path / "experiment.toml"
-    experiment.write_text(
-        'schema = "seatrial/experiment@1"\nname = "pilot"\ntasks = ["suite:pilot"]\n'
-        '[[system]]\nname = "a"\nagent = "scripted"\nscript = "solutions/reference.toml"\n'
-    )
+    experiment.write_text(EXPERIMENT)
     assert [loaded.spec.id for loaded in load_experiment(experiment).tasks] == ["example/seating"]
     (task / "instruction.md").write_text("Something else.\n")
     with pytest.raises(SpecError, match="was frozen as"):
         load_experiment(experiment)
     (tmp_path / "pilot.suite.toml").unlink()
     with pytest.raises(SpecError, match=r"there is no file.*suite freeze"):
+        load_experiment(experiment)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('name = "pilot"', 'name = "other"', 'name: "other" is not the name of the file. Write name = "pil'),
+        ('version = "1.0.0"', 'version = "2.0.0"', 'task[0].version: "2.0.0"; the task in seating says "1'),
+        ('id = "example/seating"', 'id = "example/other"', 'task[0].id: "example/other"; the task in seat'),
+        ("anchor = false", 'group = "deep"', 'task[0].group: "deep"; the task in seating says null'),
+        ('state = "frozen"', 'state = "retired"', '"suite:pilot" is retired (the suite does not say why)'),
+        ("[[task]]", "[[gone]]", 'gone: unknown key "gone"'),
+    ],
+)  # fmt: skip
+def test_what_a_suite_says_of_itself_and_its_tasks_must_be_so(
+    task: Path, tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    out = tmp_path / "pilot.suite.toml"
+    freeze_suite([load_task(task)], out)
+    text = out.read_text()
+    assert text.count(before) == 1
+    out.write_text(text.replace(before, after))
+    experiment = tmp_path / "experiment.toml"
+    experiment.write_text(EXPERIMENT)
+    with pytest.raises(SpecError) as raised:
+        load_experiment(experiment)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["", "../pilot", "suites/pilot"])
+def test_a_suite_stands_beside_the_experiment(task: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "deeper" / "suites").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "deeper" / "suites"):
+        freeze_suite([load_task(task)], folder / "pilot.suite.toml")
+    experiment = tmp_path / "deeper" / "experiment.toml"
+    experiment.write_text(EXPERIMENT.replace("suite:pilot", f"suite:{name}"))
+    with pytest.raises(SpecError, match=r"is no suite's name\. Write suite:NAME, with NAME"):
         load_experiment(experiment)

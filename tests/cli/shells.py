@@ -21,10 +21,14 @@ def guests(folder: Path) -> Path:
 
 
 def piped(*arguments: object, lines: str = "", status: int = 0) -> str:
-    """Run a whole session; returns what it printed, or what it complained of."""
+    """Run a whole session; returns what it printed, or what it complained of.
+
+    Half surrogate pairs in the lines stand for bytes that are no UTF-8.
+    """
     done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)], input=lines, capture_output=True, text=True, check=False
-    )
+        [*PROGRAM, *map(str, arguments)], input=lines, capture_output=True, encoding="utf-8",
+        errors="surrogateescape", check=False,
+    )  # fmt: skip
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if status == 2 else done.stdout
@@ -56,8 +60,8 @@ class Terminal:
         return self.shown[begun:]
 
     def type(self, text: str) -> None:
-        """Type something; control characters do what they do at a terminal."""
-        os.write(self._handle, text.encode())
+        """Type something; control characters do what they do at a terminal. Surrogates: see ``piped``."""
+        os.write(self._handle, text.encode(errors="surrogateescape"))
 
     def end(self) -> int:
         """Wait for the end; returns the exit code."""

@@ -4,7 +4,11 @@ import msgspec
 import pytest
 
 from seatrial.errors import JournalError, SpecError, UsageError
+from seatrial.estimate.multiplicity import ADJUSTED_AWAY
+from seatrial.importers.load import load_records
 from seatrial.journal.run import TaskFrozen, TrialPlanned
+from seatrial.report.comparisons import compare_systems
+from seatrial.report.tables import cells
 from tests.cli.tables import data, line, run, table, text, trials
 from tests.measure.trials import WITHOUT_REPAIR, verdicts
 from tests.report.runs import RunMaker, all_pass
@@ -88,6 +92,19 @@ def test_time_and_depth(tmp_path):
     assert against["estimate"]["value"] == pytest.approx(0.375)
 
 
+def test_unknown_ends_of_both_are_read_every_way(tmp_path):
+    seconds = {"elapsed_us": lambda _, n: (10 + 30 * n) * 10**6}
+    rows = [
+        row if row["strict_success"] is None else {**row, "censored": False}
+        for system in "ab" for row in trials(system, {t: [None, True] for t in TASKS}, **seconds)
+    ]  # fmt: skip
+    found = data("compare", table(tmp_path / "t.csv", rows), "--axis", "elapsed_seconds", "--draws", 50)
+    time = next(entry for entry in found["lines"] if "until any end" in entry["quantity"])
+    # Either's first trials may have ended at 10 s, or gone on.
+    assert time["estimate"]["value"] is None and "between -15 and 15." in time["estimate"]["notes"][-1]
+    assert len(time["facts"]["log_rank"]) == 9
+
+
 def test_equal_budgets(tmp_path):
     seconds = {"a": 30, "b": 5}
     rows = []
@@ -117,6 +134,36 @@ def test_a_declared_comparison_is_called_so(tmp_path):
     said = text("compare", one.folder, two.folder)
     assert "declared before the results, at a level of 0.01" in said and "99 % interval" in said
     assert "exploratory: not declared" not in said
+
+
+def test_three_declared_systems_are_adjusted_together_as_in_the_report(tmp_path):
+    names = ["careful", "hasty", "lazy"]
+    plan = [
+        TrialPlanned(trial=f"{name}-{n}", task=f"ledger/{n}", system=name, arm="baseline", seed=n, repeat=0)
+        for name in names
+        for n in range(6)
+    ]
+    made = RunMaker(tmp_path / "r", plan)
+    for planned in plan:
+        made.trial(planned, all_pass() if planned.system == "careful" else verdicts(WITHOUT_REPAIR))
+    manifest = made.run.manifest()
+    manifest.experiment["primary"] = {"measure": "strict_success", "compare": names, "alpha": 0.05}
+    rewrite(made, manifest)
+    found = data("compare", made.folder, "--a", "careful", "--b", "hasty", "--measure", "strict_success")
+    facts = line(found, "careful − hasty", "difference in strict_success")["facts"]
+    assert facts["p"] == pytest.approx(2 / 2**6) and facts["p_adjusted"] == pytest.approx(3 * 2 / 2**6)
+    assert facts["verdict"] == found["settings"]["verdict"] == "cannot be told apart yet"
+    assert "adjusted among 3 declared pairs (Holm)" in facts["role"]
+    groups = cells(load_records(made.folder).records, load_records(made.folder).every)
+    (same,) = [
+        one
+        for one in compare_systems(groups, manifest.experiment)
+        if one.role == "primary" and (one.a, one.b) == ("careful", "hasty")
+    ]
+    assert (same.p_adjusted, same.verdict) == (pytest.approx(facts["p_adjusted"]), facts["verdict"])
+    assert same.estimate.notes[-1] == ADJUSTED_AWAY and ADJUSTED_AWAY in text(
+        "compare", made.folder, "--a", "careful", "--b", "hasty", "--measure", "strict_success"
+    )
 
 
 def test_two_runs_of_one_system_are_named_by_run(tmp_path):
@@ -230,3 +277,16 @@ def test_repeated_attempts_are_paid_for(tmp_path):
     assert line(found, "a", "money per valid trial")["estimate"]["value"] == pytest.approx(3.0)
     per = line(data("estimate", "cost", path), "a", "money per success")
     assert per["estimate"]["value"] == pytest.approx(3.0)
+
+
+def test_money_that_nobody_priced_makes_no_frontier(tmp_path):
+    outcomes = {f"t{n}": [n % 2 == 0] for n in range(4)}
+    rows = trials("a", outcomes, money=0.0) + trials("b", outcomes, money=0.0)
+    path = table(tmp_path / "free.csv", rows)
+    assert not [one for one in data("compare", path)["lines"] if "money" in one["quantity"]]
+    asked = data("compare", path, "--cost", "money")
+    assert line(asked, "a", "money per valid trial")["estimate"]["value"] == 0
+    assert "nothing was priced" in text("estimate", "pareto", path)
+    assert "nothing was priced" in text("estimate", "cost", path)
+    priced = table(tmp_path / "paid.csv", [{**row, "currency": "EUR"} for row in rows])
+    assert line(data("compare", priced), "a", "money per valid trial")["counts"] == "EUR"

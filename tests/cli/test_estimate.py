@@ -1,6 +1,7 @@
 """`seatrial estimate` on small tables: what every answer carries, and every kind once."""
 
 import json
+import re
 
 import pytest
 
@@ -171,29 +172,44 @@ def test_a_second_attempt_at_what_acts_outside_is_none(small):
 def test_time_to_success_takes_cuts_as_censored(small):
     found = data("estimate", "survival", small, "--system", "one", "--within", 50)
     # Cut off at 100 s, so at risk throughout: 5 of 8 have succeeded by 50 s.
-    assert line(found, "one", "success within 50")["estimate"]["value"] == pytest.approx(5 / 8)
+    assert line(found, "one", "success within 50 seconds")["estimate"]["value"] == pytest.approx(5 / 8)
     assert line(found, "one", "half have succeeded by")["estimate"]["value"] == pytest.approx(30.0, abs=1e-3)
     area = data("estimate", "budget", small, "--system", "one", "--between", "2:30", "--target", 0.9)
     assert line(area, "one", "least budget for 90 %")["estimate"]["value"] is None
 
 
-def test_unknown_outcomes_and_cuts_are_taken_both_ways(tmp_path):
+def test_unknown_outcomes_and_cuts_are_taken_every_way(tmp_path):
     rows = trials("one", {"a": [True, False], "b": [None, True]}, elapsed_us=10**7, censored=False)
     rows[1]["censored"] = None
     path = table(tmp_path / "t.csv", rows)
-    one = line(data("estimate", "survival", path, "--within", 10, "--draws", 50), "one", "success within 10")
-    assert one["facts"]["taken_both_ways"] == 2 and one["estimate"]["value"] is None
+    one = line(
+        data("estimate", "survival", path, "--within", 10, "--draws", 50), "one", "success within 10 seconds"
+    )
+    assert one["facts"]["taken_every_way"] == 2 and one["estimate"]["value"] is None
     # As a failure, and as a success; a failure that was perhaps cut off counts as ended, or is censored.
     assert one["facts"]["as_failures"]["value"] == pytest.approx(0.5)
     assert one["facts"]["as_successes"]["value"] >= 0.75
-    assert "taken both ways: between 0.5 and" in " ".join(one["estimate"]["notes"])
+    assert "taken every way: between 0.5 and" in " ".join(one["estimate"]["notes"])
+
+
+def test_a_trial_nobody_knows_the_end_of_may_still_have_been_running(tmp_path):
+    seconds = {"elapsed_us": lambda _, n: (10 + 30 * n) * 10**6}
+    rows = trials("one", {"a": [None, True], "b": [None, True]}, **seconds)
+    path = table(
+        tmp_path / "t.csv", [{**row, "censored": False} if row["strict_success"] else row for row in rows]
+    )
+    found = data("estimate", "survival", path, "--draws", 50)
+    mean = line(found, "one", "mean until any end, up to 40 seconds")
+    assert mean["facts"]["as_failures"]["value"] == mean["facts"]["as_successes"]["value"] == 25
+    assert mean["facts"]["as_still_running"]["value"] == 40
+    assert mean["estimate"]["value"] is None and "between 25 and 40." in mean["estimate"]["notes"][-1]
 
 
 def test_trials_without_a_place_are_in_no_curve_and_counted(tmp_path):
     rows = trials("one", {"a": [True, False], "b": [True]}, elapsed_us=10**7, censored=False)
     rows[0]["elapsed_us"] = None
     found = data("estimate", "survival", table(tmp_path / "t.csv", rows), "--within", 10, "--draws", 50)
-    assert line(found, "one", "success within 10")["estimate"]["n_trials"] == 2
+    assert line(found, "one", "success within 10 seconds")["estimate"]["n_trials"] == 2
     assert "1 valid trials of one have no elapsed_seconds and are in no curve." in found["limits"]
 
 
@@ -240,6 +256,17 @@ def test_a_drawing_holds_the_systems_and_needs_no_network(small, tmp_path, kind,
     assert "https://cdn" not in made
 
 
+def test_a_drawing_cannot_be_made_to_run_a_script(tmp_path):
+    name = "</script><script>alert(1)</script>&\u2028seatrialEscape"
+    path = table(tmp_path / "named.csv", trials(name, {f"t{n}": [n % 2 == 0] for n in range(6)}))
+    text("estimate", "rate", path, "--draws", 20, "--plot", tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text()
+    assert "alert(1)" in page and "<script>alert" not in page and "\u2028seatrial" not in page
+    (spec,) = re.findall(r"const spec = (.*);\n", page)
+    assert not set("<>&") & set(spec)
+    assert name in json.dumps(json.loads(spec), ensure_ascii=False)
+
+
 def test_json_has_no_infinity(small):
     made = run("estimate", "horizon", small, "--draws", 30, "--json").output
 
@@ -248,3 +275,41 @@ def test_json_has_no_infinity(small):
 
     json.loads(made, parse_constant=refuse)
     assert "Infinity" not in made and "NaN" not in made
+
+
+def columns(printed, quantity):
+    """The first row about a quantity, by the heading of its column."""
+    lines = printed.splitlines()
+    place = next(n for n, one in enumerate(lines) if one.startswith("system "))
+    head = lines[place]
+    row = next(one for one in lines[place:] if quantity in one)
+    starts = [found.start() for found in re.finditer(r"(?<!\S)\S", re.sub(r"(?<=\S) (?=\S)", "_", head))]
+    cuts = list(zip(starts, [*starts[1:], None], strict=True))
+    return {head[a:b].strip(): row[a:b].strip() for a, b in cuts}
+
+
+def test_values_have_their_unit_beside_them(small, tmp_path):
+    assert columns(text("estimate", "horizon", small), "horizon at 50 %")["unit"] == "minutes"
+    said = text("estimate", "survival", small, "--within", 20, "--draws", 50)
+    assert "success within 20 seconds" in said
+    assert columns(said, "half have succeeded by")["unit"] == "seconds"
+    assert columns(said, "success within 20 seconds")["unit"] == ""
+    assert "unit" not in columns(text("estimate", "rate", small), "strict_success")
+    priced = trials("one", MIXED, money=1.0, currency="EUR")
+    found = text("estimate", "rate", table(tmp_path / "paid.csv", priced), "--measure", "money")
+    assert columns(found, "mean money")["unit"] == "EUR"
+
+
+def test_intervals_of_one_quantity_are_told_apart(small):
+    said = text("estimate", "rate", small)
+    assert columns(said, "strict_success ")["by"] == "Wilson on the effective number of trials"
+    rows = [one for one in said.splitlines() if one.strip().startswith("or ")]
+    for row, word in zip(rows[:3], ("clustered t", "bootstrap over tasks ", "(conservative)"), strict=True):
+        assert word in row
+
+
+def test_tasks_without_a_family_are_told_of(tmp_path, small):
+    rows = trials("one", MIXED, human_minutes=lambda task, _: 2.0 ** int(task[-1]))
+    said = text("estimate", "horizon", table(tmp_path / "t.csv", rows))
+    assert "4 tasks have no family for one: each stands for a family of its own" in said
+    assert "no family" not in text("estimate", "horizon", small)

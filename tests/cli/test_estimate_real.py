@@ -133,12 +133,12 @@ def test_terminal_bench_success_verified_timeouts_and_partial_scores(terminal_be
 
 def test_terminal_bench_time_to_success(terminal_bench):
     found = data("estimate", "survival", terminal_bench, "--within", 600, "--draws", 200)
-    within = line(found, DROID, "success within 600")
-    assert within["facts"]["taken_both_ways"] == 16 and within["facts"]["verified_timeouts"] == 15
+    within = line(found, DROID, "success within 600 seconds")
+    assert within["facts"]["taken_every_way"] == 16 and within["facts"]["verified_timeouts"] == 15
     worst, best = within["facts"]["as_failures"]["value"], within["facts"]["as_successes"]["value"]
     assert 0.5 < worst < best < 0.6 and within["estimate"]["value"] is None
     assert within["estimate"]["low"] < worst and within["estimate"]["high"] > best
-    nothing = line(found, ORCHESTRATOR, "success within 600")
+    nothing = line(found, ORCHESTRATOR, "success within 600 seconds")
     assert nothing["estimate"]["value"] is None and nothing["facts"]["unplaced"] == 400
     assert any("400 valid trials" in limit and "in no curve" in limit for limit in found["limits"])
 

@@ -82,6 +82,27 @@ def test_options_out_of_range(small, option, value, said):
     assert said in refused(UsageError, "estimate", "rate", small, option, value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "option", "value"),
+    [
+        ("cost", "--cap", "nan"),
+        ("cost", "--cap", 0),
+        ("horizon", "--ridge", -1),
+        ("horizon", "--chance", 1),
+        ("budget", "--target", 2),
+    ],
+)
+def test_options_of_one_kind_are_named_when_out_of_range(small, kind, option, value):
+    assert f"{option} {value} is out of range. Give " in refused(
+        UsageError, "estimate", kind, small, option, value
+    )
+
+
+def test_more_draws_than_memory_holds_are_refused(small):
+    done = run("estimate", "rate", small, "--draws", 1_000_000_000)
+    assert done.exit_code == 2 and "1000000" in done.output
+
+
 def test_one_task_is_labelled(tmp_path):
     path = table(tmp_path / "t.csv", trials("one", {"a": [True, False, True]}))
     found = line(data("estimate", "rate", path), "one", "strict_success")

@@ -113,23 +113,34 @@ def test_a_verifier_on_known_products(tmp_path):
 
 
 def test_a_verifier_from_a_calibration(tmp_path):
-    def product(name, expected, *strict):
+    def product(name, expected, *strict, broken=0):
+        safe = [one and not broken for one in strict]
         made = [
-            Outcome(terminal_class="success" if one else "failure", strict_success=one, safe_success=one,
-                    stop_reason="finished")
-            for one in strict
+            Outcome(terminal_class="success" if kept else "failure", strict_success=one, safe_success=kept,
+                    stop_reason="finished", hard_violations=broken)
+            for one, kept in zip(strict, safe, strict=True)
         ]  # fmt: skip
-        return ProductResult(name=name, expected=expected, outcomes=made, right=True)
+        right = set(safe) == {expected == "accepted"}
+        return ProductResult(name=name, expected=expected, outcomes=made, right=right)
 
-    products = [product("reference", "accepted", True, True), product("wrong", "rejected", False, True)]
+    products = [
+        product("reference", "accepted", True, True), product("no-op", "rejected", False, False),
+        product("wrong", "rejected", False, True),
+        # Right by its final state: that a verifier accepts it is no error.
+        product("cheat", "rejected", True, True, broken=1),
+    ]  # fmt: skip
     write_calibration(
         tmp_path,
         Calibration(task="ledger/five", version="1", digest="d", created="", seatrial="0", rounds=2,
-                    products=products, flaky=[], mutation=None, passed=True),
+                    products=products, flaky=[], mutation=None, passed=False),
     )  # fmt: skip
     found = data("estimate", "verifier-error", tmp_path)
-    assert line(found, "verifier", "recall on bad products")["estimate"]["value"] == pytest.approx(0.5)
-    assert line(found, "verifier", "idempotence")["estimate"]["value"] == pytest.approx(0.5)
+    bad = line(found, "verifier", "recall on bad products")["estimate"]
+    assert (bad["value"], bad["n_tasks"]) == (pytest.approx(0.75), 2)
+    assert line(found, "verifier", "idempotence")["estimate"]["value"] == pytest.approx(2 / 3)
+    assert any(
+        "1 product that must be rejected and broke" in said and "cheat" in said for said in found["limits"]
+    )
 
 
 def test_a_task_that_was_never_calibrated(tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seatrial.errors import SpecError, UsageError
-from tests.cli.tables import run, table, trials
+from tests.cli.tables import data, line, run, table, trials
 
 TASKS = {f"f{n % 2}/{n:03d}": [True, n % 10 != 0] for n in range(100)}
 
@@ -83,6 +83,25 @@ def test_costs_and_tails(tmp_path, records):
     assert tail["verdict"] != "pass" and tail["rule"]["measure"] == "elapsed_seconds_p95 capped at 300"
 
 
+def test_a_cost_is_judged_by_the_outer_ends_of_both_intervals(tmp_path, records):
+    (found,) = judged(rules(tmp_path, rule("money_per_success", "at_most = 1.2")), records, 0)["findings"]
+    facts = line(data("estimate", "cost", records, "--system", "new"), "new", "money per success")["facts"]
+    ends = zip(facts["fieller"], facts["bootstrap"], strict=True)
+    least, most = (choose(pair) for choose, pair in zip((min, max), ends, strict=True))
+    assert facts["fieller"] != facts["bootstrap"]
+    assert (found["estimate"]["low"], found["estimate"]["high"]) == pytest.approx((least, most), rel=1e-3)
+
+
+def test_a_tail_that_so_few_tasks_cannot_know_passes_nothing(tmp_path, records):
+    body = rule("elapsed_seconds_p90", "at_most = 1000") + rule("elapsed_seconds_p99", "at_most = 1000")
+    known, beyond = judged(rules(tmp_path, body), records, 1)["findings"]
+    assert known["verdict"] == "pass"
+    assert beyond["verdict"] == "insufficient evidence" and beyond["estimate"]["high"] is None
+    assert (
+        "No high end: 100 tasks, and 368 at least would bound it from above." in beyond["estimate"]["notes"]
+    )
+
+
 def test_a_candidate_against_its_baseline(tmp_path, records):
     body = '[regression]\nbaseline = "old"\nsuccess = 0.02\nviolations = 0.1\nunit_cost = 0.1\n'
     found = judged(rules(tmp_path, body), records, 0)
@@ -91,6 +110,27 @@ def test_a_candidate_against_its_baseline(tmp_path, records):
     assert measures["change in success"]["estimate"]["value"] == pytest.approx(0.45)
     back = rules(tmp_path, body.replace("old", "new"), 'schema = "seatrial/gate@1"\nsystem = "old"\n')
     assert judged(back, records, 1)["gate"] == "fail"
+
+
+def test_a_spotless_system_passes_a_limit_on_counts(tmp_path, records):
+    body = rule("hard_violations", "at_most = 0.5") + rule("hard_violations", "at_most = 0.01")
+    found = judged(rules(tmp_path, body), records, 1)
+    wide, narrow = found["findings"]
+    assert wide["verdict"] == "pass" and 0 < wide["estimate"]["high"] < 0.5
+    assert narrow["verdict"] == "insufficient evidence" and narrow["more_trials"] > 0
+    assert any("hard_violations is 0 in all 200 trials" in note for note in wide["estimate"]["notes"])
+    said = run("gate", rules(tmp_path, body), records).output
+    assert "note: hard_violations: hard_violations is 0 in all 200 trials" in said
+    never = judged(rules(tmp_path, rule("hard_violations", "at_most = 0")), records, 1)["findings"][0]
+    assert never["verdict"] == "insufficient evidence" and "no number of trials" in never["reason"]
+
+
+def test_an_unknown_count_is_no_zero(tmp_path):
+    rows = trials("new", TASKS, hard_violations=lambda task, number: None if number else 0)
+    found = judged(
+        rules(tmp_path, rule("hard_violations", "at_most = 0.5")), table(tmp_path / "u.csv", rows), 1
+    )
+    assert found["findings"][0]["estimate"]["high"] is None
 
 
 def test_what_nobody_watched_passes_nothing(tmp_path):
@@ -112,6 +152,13 @@ def test_what_nobody_watched_passes_nothing(tmp_path):
         ("level = 2\n" + rule("success", "at_least = 0.5"), "level"),
         ("[regression]\n", "no margin is given"),
         ("[regression]\nsuccess = -1\n", "regression.success"),
+        ("[regression]\nviolations = 2\n", "such as 0.02 for 2 %"),
+        (rule("infrastructure", "at_most = 2"), "such as 0.02 for 2 %"),
+        (rule("success", "at_least = 80"), "such as 0.8 for 80 %"),
+        (rule("any_hard_violation", "at_most = -0.1"), "rule[0].at_most"),
+        (rule("call_success_rate", "at_least = 95"), "such as 0.95 for 95 %"),
+        (rule("money", "at_most = -1"), "at least 0"),
+        (rule("money_per_success", "at_most = -1"), "at least 0"),
     ],
 )
 def test_bad_rules(tmp_path, records, body, said):
@@ -136,3 +183,30 @@ def test_what_is_not_in_the_records(tmp_path, records):
     named = 'schema = "seatrial/gate@1"\n'
     assert "Name one as system in the rules" in said(rule("success", "at_least = 0.5"), named)
     assert "there is no system" in said(rule("success", "at_least = 0.5"), named + 'system = "zzzz"\n')
+
+
+def test_one_task_passes_nothing_however_many_trials(tmp_path):
+    path = table(tmp_path / "one.csv", trials("new", {"t": [True] * 200}))
+    (one,) = judged(rules(tmp_path, rule("success", "at_least = 0.9")), path, 1)["findings"]
+    assert one["estimate"]["low"] > 0.9 and one["verdict"] == "insufficient evidence"
+    assert one["more_trials"] is None and "one task says nothing of others" in one["reason"]
+
+
+def test_two_clean_systems_leave_a_margin_of_zero_open_and_it_says_why(tmp_path):
+    same = {f"t{n}": [True] for n in range(150)}
+    rows = [row for name in ("new", "old") for row in trials(name, same, hard_violations=0)]
+    path = table(tmp_path / "clean.csv", rows)
+    body = '[regression]\nbaseline = "old"\nviolations = {}\n'
+    (zero,) = judged(rules(tmp_path, body.format("0.0")), path, 1)["findings"]
+    assert zero["more_trials"] is None and "allow a margin" in zero["reason"]
+    (some,) = judged(rules(tmp_path, body.format("0.05")), path, 0)["findings"]
+    assert some["verdict"] == "pass"
+
+
+def test_a_mean_is_judged_within_what_it_can_be(tmp_path):
+    path = table(
+        tmp_path / "t.csv",
+        trials("new", {"t1": [True], "t2": [True]}, money=lambda task, _: 5.0 * (task == "t1") + 0.1),
+    )
+    (one,) = judged(rules(tmp_path, rule("money", "at_most = 2")), path, 1)["findings"]
+    assert one["estimate"]["low"] == 0

@@ -110,6 +110,18 @@ def test_what_changed_the_state_becomes_a_solution(task: Path, tmp_path: Path) -
     assert load_script(task / "solutions" / "mine.toml") == script
 
 
+def test_what_broke_a_rule_by_reading_is_saved_too(task: Path) -> None:
+    text = (task / "task.toml").read_text()
+    rule = '[[constraint]]\nid = "no-peeking"\nkind = "hard"\n[constraint.forbid]\ncall = [{ tool = "shell", '
+    rule += 'where = { command = "cat answers.txt" } }]\n'
+    (task / "task.toml").write_text(f"{text}\n{rule}")
+    said = piped(task, lines=f"cat answers.txt\nls\n{SOLVE}:save peeking\n:quit\n")
+    assert "step 1 broke no-peeking and is kept" in said
+    script = load_script(task / "solutions" / "peeking.toml")
+    assert script.step[0].command == "cat answers.txt"
+    assert len(script.step) == 4
+
+
 def test_verdicts_are_of_the_state_as_it_is_and_decide_the_exit_code(task: Path) -> None:
     verifier = task / "verifiers" / "names.sh"
     verifier.write_text(
@@ -217,6 +229,8 @@ def test_time_that_ran_out_before_a_person_left_is_not_leaving(task: Path, tmp_p
         (":save reference\n", 1, ["changed anything yet"]),
         ("echo x > x\n:save ../up\n", 2, ["cannot be a solution's name"]),
         (":edit a.txt\n", 1, ["needs a terminal"]),
+        (":write a.txt < a\0b\n", 1, ["'a\\x00b'", "cannot be read", "Give a file"]),
+        ("ls\ncat <<E\n\udcff\udcfe\nE\n", 3, ["the input is not UTF-8"]),
     ],
 )
 def test_a_line_that_means_nothing(
@@ -229,6 +243,23 @@ def test_a_line_that_means_nothing(
     (ended,) = RunFolder(tmp_path / "run").index()
     assert ended.stop_reason == "killed"
     assert not list((tmp_path / "run" / "scratch" / "worlds").iterdir())
+
+
+def test_what_only_looks_or_saves_is_passed_over_when_it_cannot_be_done(task: Path, tmp_path: Path) -> None:
+    asked = ":save ../up\n:verify names\n:watch maybe\n"
+    lines = f"{asked}{SOLVE}:save reference\n:save mine\n:finish\n"
+    said = piped(task, "-o", tmp_path / "run", lines=lines, status=2).splitlines()
+    assert [line.partition(": ")[2][:7] for line in said] == ["line 1:", "line 2:", "line 3:", "line 8:"]
+    assert "reference.toml: exists" in said[3]
+    assert len(load_script(task / "solutions" / "mine.toml").step) == 3
+    assert shown(tmp_path / "run", TRIAL)["terminal_class"] == "success"
+
+
+def test_a_file_of_ones_own_is_written_to_the_byte(task: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_bytes(b"a\r\nb\rc\n")
+    said = piped(task, lines=f":write here.txt < {mine}\nod -An -c here.txt\n")
+    assert r"a  \r  \n   b  \r   c  \n" in said
 
 
 def test_one_folder_holds_one_session(task: Path, tmp_path: Path) -> None:
@@ -351,6 +382,37 @@ def test_the_editor_is_given_the_file_and_its_text_is_written_back(
     at.until("==> answers.txt <==\nZoe\n\n==> new.txt <==\nZoe\n")
     at.type(":quit\n")
     assert at.end() == 0
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C", "POSIX"])
+def test_at_a_terminal_bytes_that_are_no_text_end_nothing(
+    task: Path, monkeypatch: pytest.MonkeyPatch, locale: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    at = Terminal(task)
+    at.until(r"/workspace\$ ")
+    at.type("echo \udcff\n")
+    at.until(r"the input is not UTF-8.*\n/workspace\$ ")
+    at.type("echo still here\n")
+    at.until(r"\nstill here\n")
+    at.type(":quit\n")
+    assert at.end() == 0
+
+
+def test_an_editor_that_writes_no_text_or_is_no_command_ends_nothing(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "\\377" > "$1"\n')
+    editor.chmod(0o755)
+    for command, problem in ((str(editor), "is not UTF-8"), ("vi 'open", "is no command")):
+        monkeypatch.setenv("VISUAL", command)
+        at = Terminal(task)
+        at.until(r"/workspace\$ ")
+        at.type(":edit answers.txt\n")
+        at.until(problem + r".*\n/workspace\$ ")
+        at.type(":quit\n")
+        assert at.end() == 0
 
 
 def test_an_interrupt_at_a_pipe_ends_all_of_it(task: Path, tmp_path: Path) -> None:

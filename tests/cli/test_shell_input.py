@@ -38,7 +38,7 @@ def test_what_is_said_to_the_session(text, colon):
 
 def test_commands_and_blocks_of_a_pipe(monkeypatch):
     text = "one\ncat <<E\n:goal\nE\n:write a\nx\n\n.\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     lines = Input()
     assert lines.command("$ ") == "one"
     assert lines.command("$ ") == "cat <<E\n:goal\nE"
@@ -48,8 +48,21 @@ def test_commands_and_blocks_of_a_pipe(monkeypatch):
     assert lines.command("$ ") is None
 
 
-def test_bytes_that_are_no_text(monkeypatch):
-    stdin = io.TextIOWrapper(io.BytesIO(b"ls\n\xff\n"), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("encoding", "errors"),
+    [("utf-8", "strict"), ("utf-8", "surrogateescape"), ("ascii", "surrogateescape"), ("latin-1", "strict")],
+)
+def test_bytes_that_are_no_text_whatever_the_locale(monkeypatch, encoding, errors):
+    stdin = io.TextIOWrapper(io.BytesIO("é\ncat <<E\n".encode() + b"\xff\n"), encoding, errors)
     monkeypatch.setattr("sys.stdin", stdin)
+    lines = Input()
+    assert lines.command("$ ") == "é"
     with pytest.raises(UsageError, match="not UTF-8"):
-        Input().command("$ ")
+        lines.command("$ ")
+    assert (lines.begun, lines.number) == (3, 3)
+
+
+def test_lines_may_end_as_on_other_systems(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ls\r\npwd")))
+    lines = Input()
+    assert [lines.command("$ ") for _ in range(3)] == ["ls", "pwd", None]

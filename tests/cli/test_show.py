@@ -18,7 +18,7 @@ from seatrial.cli.show_steps import CHANGES, print_steps
 from seatrial.errors import JournalError
 from seatrial.records.table import read_records
 from tests.measure.trials import WITH_REPAIR_CURVE
-from tests.report.runs import RunMaker, cell
+from tests.report.runs import RunMaker, all_pass, cell
 
 app = typer.Typer()
 for command in (show, report, measure):
@@ -57,6 +57,29 @@ def test_show_prints_trials_measures_and_steps(run):
     assert "verdict s1: fail to pass" in steps
     assert "constraint keep-licence (hard) broken" in steps
     assert "3 bytes" in steps and "in the background" in steps
+
+
+def test_an_end_that_is_not_the_systems_doing_is_no_failure(run):
+    one = call("show", run, "t-1", "--attempt", "1")
+    assert "strict_success            does not count (infrastructure)" in one
+    assert "safe_success              does not count (infrastructure)" in one
+    assert "Ended: environment_fault" in one and "the attempt is in no rate" in one
+    counted = call("show", run, "t-2")
+    assert "strict_success            no" in counted and "Ended: finished" in counted
+    assert "in no rate" not in counted
+    assert "(actions after the last rise)" in counted
+
+
+def test_the_steps_end_with_why_the_trial_ended(tmp_path):
+    made = RunMaker(tmp_path / "run", [cell("t-1")])
+    broken = {"problem": "Traceback\n  \x1b[31mRuntimeError: boo", "started": True}
+    made.trial(cell("t-1"), all_pass(), stop="agent_fault", details=broken)
+    steps = call("show", made.folder, "t-1", "--steps")
+    last = steps[steps.rindex("step 16") :]
+    assert "Ended: agent_fault" in last and "\\x1b[31mRuntimeError: boo" in last
+    assert "The agent's own code failed, which counts as its failure." in last
+    told = json.loads(call("show", made.folder, "t-1", "--steps", "--json"))
+    assert told["ending"]["problem"] == broken["problem"]
 
 
 def test_what_an_agent_printed_cannot_drive_the_terminal(run):

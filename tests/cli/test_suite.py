@@ -60,6 +60,8 @@ def test_bad_input_is_left_to_the_main_command(tmp_path):
     ("options", "said"),
     [
         (["--depth", "5"], "--depth is for generated tasks only. Add --family repair"),
+        (["--depth", "3"], "--depth is for generated tasks only"),
+        (["--package", "toolz"], "--package is for generated tasks only"),
         (["--family", "absent"], "there is no family 'absent'. Choose one of: repair"),
         (["--family", "repair", "--id", "a/b"], "named by its knobs. Leave --id out"),
         (["--family", "repair", "--package", "absent"], "Choose one of toolz, funcy, boltons"),

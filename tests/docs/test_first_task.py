@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 PAGE = Path(__file__).parents[2] / "docs" / "first-task.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
@@ -41,7 +39,6 @@ def test_lines_are_looked_for_in_order():
     assert missing(["a"], "ab\n") == "a"
 
 
-@pytest.mark.slow
 def test_the_page_does_what_it_says(tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()

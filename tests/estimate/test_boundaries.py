@@ -82,3 +82,10 @@ def test_bad_looks_are_refused(information):
         classical_boundaries([0.5, 0.9])
     with pytest.raises(ValueError, match="alpha"):
         spending_boundaries([1.0], 0)
+
+
+def test_looks_close_to_each_other_spend_no_more_than_one():
+    close = spending_boundaries([0.5, 0.5005, 1.0])
+    assert close[-1].z == pytest.approx(spending_boundaries([0.5, 1.0])[-1].z, abs=2e-3)
+    with pytest.raises(ValueError, match=r"at least 0\.0001 apart"):
+        spending_boundaries([0.5, 0.50005, 1.0])

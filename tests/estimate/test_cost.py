@@ -71,6 +71,26 @@ def test_samples_without_a_success_are_counted_not_dropped():
     assert found.fieller[0] <= found.estimate.value
 
 
+def test_fieller_is_the_interval_while_it_has_a_high_end():
+    steady = ratio(single([1, 3, 2, 5, 4, 2]), single([1, 1, 1, 0, 1, 1], bool))
+    assert steady.instability < 1
+    assert (steady.estimate.low, steady.estimate.high) == steady.fieller != steady.bootstrap
+    wider = steady.wider
+    assert wider.low == min(steady.fieller[0], steady.bootstrap[0])
+    assert wider.high == max(steady.fieller[1], steady.bootstrap[1])
+    rare = ratio(single([3, 4, 5, 6]), single([1, 0, 0, 0], bool))
+    assert rare.instability > 1 and (rare.estimate.low, rare.estimate.high) == rare.bootstrap
+    assert rare.wider.low == min(rare.fieller[0], rare.bootstrap[0]) and rare.wider.high == math.inf
+
+
+def test_unknown_outcomes_stretch_both_intervals():
+    outcomes = {**single([1, 1, 1, 0, 1, 1], bool), "t005": [None]}
+    found = ratio(single([1, 3, 2, 5, 4, 2]), outcomes)
+    worst = ratio(single([1, 3, 2, 5, 4, 2]), {**outcomes, "t005": [False]})
+    assert found.estimate.high == worst.fieller[1] == found.fieller[1]
+    assert found.wider.high >= max(worst.bootstrap[1], worst.fieller[1])
+
+
 def test_draws_are_never_nan():
     draws = ratio_draws(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.random.default_rng(1), 500)
     assert not np.isnan(draws).any() and np.isinf(draws).any()

@@ -73,8 +73,10 @@ def test_where_no_number_can_be_told_it_says_so():
     for found in (estimate(0.8, 0.7, 0.9), estimate(None, 0.7, 0.9), estimate(1.0, 0.5, math.inf, 1, 4)):
         finding = judge(GateRule(measure="success", at_least=0.8), found).findings[0]
         assert finding.verdict == "insufficient evidence"
-        if found.value != 1.0:
-            assert finding.more_tasks is None and "no number of trials can be told" in finding.reason
+        assert finding.more_tasks is None
+    assert "one task says nothing of others" in finding.reason
+    at = judge(GateRule(measure="success", at_least=0.8), estimate(0.8, 0.7, 0.9)).findings[0]
+    assert "the value is the limit itself" in at.reason and "allow a margin" in at.reason
     none = judge(AT_LEAST, estimate(None, None, None, 0, 0)).findings[0]
     assert none.verdict == "insufficient evidence" and "no interval to judge by" in none.reason
     endless = judge(GateRule(measure="success", at_most=2.0), estimate(1.0, 0.5, math.inf)).findings[0]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from seatrial.estimate.endings import Ending, life_table
 from seatrial.estimate.incidence import cumulative_incidence, incidence_error, success_within
+from seatrial.estimate.rates import wilson
 from seatrial.estimate.survival import greenwood, kaplan_meier
 from tests.estimate.endings import endings, repeated
 from tests.estimate.gold import gold
@@ -101,10 +102,28 @@ def test_an_unknown_cause_bounds_success_both_ways():
     assert any("least one" in note for note in curve.notes)
 
 
-def test_no_success_is_zero_with_a_reason_for_the_missing_interval():
+def test_no_success_and_only_successes_have_wilsons_interval_and_say_so():
     found = success_within(endings([1, 2, 3], [2, 2, 0]), [3.0], rng())[0].estimate
-    assert (found.value, found.low, found.high) == (0, None, None)
-    assert any("all its draws agree" in note for note in found.notes)
+    assert (found.value, (found.low, found.high)) == (0, wilson(0, 3))
+    assert any("All draws agree" in note for note in found.notes)
+    every = success_within(repeated(rng(2), 8, 5, spread=1.0, share=1.0), [1e9], rng())[0].estimate
+    assert (every.value, (every.low, every.high)) == (1, wilson(8, 8)), "tasks, not trials"
+    early = success_within(endings([1, 1, 5, 5], [0, 0, 2, 2]), [5.0], rng())[0].estimate
+    assert (early.low, early.high) == wilson(0, 2), "two were not watched so far"
+
+
+def test_the_share_within_a_budget_covers_near_its_end():
+    # Ten tasks of five trials, chances from Beta(.9·k, .1·k) with k = 1/ICC − 1, ICC .3.
+    draws, covered, repeats = rng(7), 0, 300
+    for _ in range(repeats):
+        chances = draws.beta(0.9 * 7 / 3, 0.1 * 7 / 3, 10)
+        sample = {
+            f"t{n}": [Ending(1.0, "success" if draws.random() < chance else "gave up") for _ in range(5)]
+            for n, chance in enumerate(chances)
+        }
+        one = success_within(sample, [1.0], draws, draws=400)[0].estimate
+        covered += one.low <= 0.9 <= one.high
+    assert covered / repeats >= 0.91
     assert success_within({}, [1.0], rng())[0].estimate.notes == ["No valid trial."]
 
 

@@ -82,7 +82,7 @@ def test_what_is_unknown_or_empty_is_refused():
 
 def test_means_are_over_tasks_and_null_when_a_part_is():
     both = mean_over_tasks({"a": [1, 3], "b": [10]}, "actions", limits=(0, math.inf))
-    assert (both.value, both.low, both.unit) == (6, 0, "actions per trial")
+    assert (both.value, both.low, both.unit) == (6, 0, "tasks")
     assert both.high == pytest.approx(6 + 12.706204736432095 * 4)
     unknown = mean_over_tasks({"a": [1, None]}, "actions")
     assert (unknown.value, unknown.notes) == (None, ["Unknown in 1 of 2 trials."])

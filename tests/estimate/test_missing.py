@@ -68,6 +68,19 @@ def test_weighting_gives_every_planned_trial_its_weight():
     assert "10 lost trials have no valid one in their stratum to stand for them." in alone.notes
 
 
+def test_without_losses_the_weighted_rate_and_the_bounds_are_the_headline():
+    uneven = {"a": [True] * 9, "b": [False], "c": [True, False]}
+    for strata in (None, {"a": "x", "b": "x", "c": "y"}):
+        found = examine(uneven, {}, strata=strata)
+        assert found.headline.value == pytest.approx(0.5)
+        assert found.weighted.value == pytest.approx(0.5), "not 10 of 12 trials"
+        assert found.bounds == pytest.approx((0.5, 0.5))
+
+
+def test_the_bounds_are_over_tasks():
+    assert examine({"a": [True] * 8, "b": [False]}, {"b": 1}, 1.0).bounds == (0.5, 0.75)
+
+
 def test_the_bounds_take_lost_trials_both_ways():
     assert examine({"a": [True, False, None]}, {"a": 1}, 1.0).bounds == (0.25, 0.75)
 

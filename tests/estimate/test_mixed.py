@@ -29,7 +29,8 @@ def test_effects_deviation_and_rates_are_recovered():
     # Averaged over tasks, odds of e shrink towards ½: not σ(1) = .73.
     assert found.rates["b"] == pytest.approx(0.66, abs=0.06)
     assert found.effects["b"].n_tasks == 300 and found.effects["b"].n_trials == 2400
-    assert "A model" in found.notes[0]
+    assert "A model" in found.notes[0] and "too narrow where they do not" in found.notes[0]
+    assert found.effects["b"].unit == "trials, given these tasks"
 
 
 @pytest.mark.parametrize("deviation", [0.3, 1.7, 9.0])

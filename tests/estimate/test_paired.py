@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.estimate.mcnemar import mcnemar
-from seatrial.estimate.paired import decide, paired_difference
+from seatrial.estimate.paired import AT_ODDS, BOTH, T_METHOD, TRUST_T_FROM, decide, paired_difference
 from tests.estimate.gold import gold, single
 
 UNDECIDED = "cannot be told apart yet"
@@ -25,10 +25,11 @@ def test_measured_values_give_the_known_answer():
     near = {"abs": case.tolerance}
     assert found.difference.value == pytest.approx(case.expected["diff"], **near)
     assert (found.difference.low, found.difference.high) == pytest.approx(case.expected["ci95"], **near)
-    assert found.p == found.p_t == pytest.approx(case.expected["p"], **near)
+    assert found.p_t == pytest.approx(case.expected["p"], **near)
+    assert found.p == max(found.p_t, found.p_permutation)
     assert found.effect == pytest.approx(case.expected["t"] / math.sqrt(8), **near)
     assert (found.wins, found.losses, found.ties) == (5, 1, 2)
-    assert (found.verdict, found.mcnemar, found.test) == (UNDECIDED, None, "t on task differences")
+    assert (found.verdict, found.mcnemar, found.test) == (UNDECIDED, None, BOTH)
     assert found.difference.unit == "tasks, paired"
 
 
@@ -56,7 +57,7 @@ def test_repeated_trials_are_compared_by_task_not_pooled():
     a = {"x": [True] * 5, "y": [True] * 4 + [False], "z": [False] * 5}
     b = {"x": [True] * 4 + [False], "y": [True] * 2 + [False] * 3, "z": [False] * 5}
     found = compare(a, b)
-    assert (found.mcnemar, found.test) == (None, "t on task differences")
+    assert (found.mcnemar, found.test) == (None, BOTH)
     assert (found.difference.n_tasks, found.difference.n_trials) == (3, 30)
     assert found.difference.value == pytest.approx(0.2)
 
@@ -68,6 +69,27 @@ def test_a_clear_difference_is_named():
     assert compare(better, worse).verdict == "A higher"
     assert compare(worse, better).verdict == "B higher"
     assert decide(0.0, 0.001, 0.05) == decide(None, 0.001, 0.05) == decide(1.0, None, 0.05) == UNDECIDED
+
+
+def test_few_tasks_need_both_tests_to_be_told_apart():
+    """Five tasks differ by a half and one does not: t says 0.0041, but signs can do no better than 2/2⁵."""
+    a, b = single([0.5] * 5 + [0.0]), single([0.0] * 6)
+    found = compare(a, b)
+    assert (found.p_t, found.p_permutation) == (pytest.approx(0.0041, abs=5e-5), 0.0625)
+    assert (found.p, found.verdict, found.test) == (0.0625, UNDECIDED, BOTH)
+    assert any(
+        "t and random signs disagree: p = 0.0041 and 0.0625" in note for note in found.difference.notes
+    )
+    clear = compare(single([0.5, 0.6, 0.4, 0.5, 0.7, 0.5]), single([0.0] * 6))
+    assert (clear.p, clear.verdict) == (2 / 64, "A higher")
+    assert not any("disagree" in note for note in clear.difference.notes)
+
+
+def test_from_ten_tasks_on_t_decides_and_the_check_stands_beside_it():
+    values = [0.5] * 5 + [0.0] * (TRUST_T_FROM - 5)
+    found = compare(single(values), single([0.0] * TRUST_T_FROM))
+    assert (found.test, found.p, found.verdict) == (T_METHOD, found.p_t, "A higher")
+    assert any("does not agree: p = 0.0625" in note and "hangs" in note for note in found.difference.notes)
 
 
 def test_other_tasks_are_refused_by_name():
@@ -164,3 +186,21 @@ def test_swapping_the_systems_turns_the_answer(values):
         assert turned.difference.low == pytest.approx(-found.difference.high)
     reordered = compare(dict(reversed(a.items())), b)
     assert reordered == found
+
+
+def test_no_difference_is_greater_than_the_values_are_apart():
+    outcomes = compare({"t1": [True, True], "t2": [False, True]}, {"t1": [False, False], "t2": [False, True]})
+    assert (outcomes.difference.low, outcomes.difference.high) == (-1, 1)
+    scores = compare(single([0.9, 0.2]), single([0.1, 0.1]), limits=(0.0, 1.0))
+    assert (scores.difference.low, scores.difference.high) == (-1, 1)
+    free = compare(single([0.9, 0.2]), single([0.1, 0.1]))
+    assert free.difference.low < -1 and free.difference.high > 1
+
+
+def test_an_interval_without_0_beside_an_open_verdict_is_explained():
+    a, b = [True] * 5 + [False] * 15, [False] * 20
+    found = compare(single(a, bool), single(b, bool))
+    assert found.difference.low > 0 and found.p == 0.0625 and found.verdict == UNDECIDED
+    assert found.difference.notes.count(AT_ODDS) == 1
+    clear = compare(single([True] * 12 + [False] * 8, bool), single(b, bool))
+    assert clear.difference.low > 0 and clear.p < 0.05 and AT_ODDS not in clear.difference.notes

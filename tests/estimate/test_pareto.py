@@ -35,6 +35,14 @@ def test_what_another_beats_on_both_axes_is_off_the_frontier():
     assert list(found) == ["dear", "cheap", "beaten"], "by falling success"
 
 
+def test_unknown_costs_are_counted_in_attempts_not_in_tasks():
+    costs = {"a": [1.0, None], "b": [1.0] * 3, "c": [1.0] * 2}
+    outcomes = {"a": [True, False], "b": [True] * 3, "c": [False] * 2}
+    cost = points({"one": Candidate(outcomes=outcomes, costs=costs)})["one"].cost
+    assert (cost.value, cost.unit, cost.n_tasks, cost.n_trials) == (None, "tasks", 3, 7)
+    assert "Unknown in 1 of 7 attempts." in cost.notes
+
+
 def test_dominance_is_paired_on_the_drawn_tasks():
     # Each wins on tasks of its own: which one is ahead is a toss.
     a = Candidate(outcomes=single([i % 2 == 0 for i in range(20)], bool), costs=single([1.0] * 20))
@@ -82,7 +90,7 @@ def test_what_is_unknown_is_shown_without_a_place():
         "Not placed: 1 outcomes are unknown."
     ]
     assert found["unpaid"].on_frontier is None and found["unpaid"].cost.value is None
-    assert found["known"].on_frontier
+    assert found["known"].on_frontier is None, "the unpaid one may be cheaper"
     assert all(p.on_frontier is None for p in points({"unsure": unsure}).values())
     blind = candidate(10, 1.0, broken=0)
     blind = Candidate(
@@ -112,3 +120,29 @@ def test_what_cannot_be_compared_is_refused():
 def test_the_same_seed_gives_the_same_points():
     systems = {"a": candidate(12, 2.0), "b": candidate(11, 1.0)}
     assert points(systems) == points(dict(reversed(systems.items())))
+
+
+def unsure(known, unknown, cost, tasks=20):
+    outcomes = [True] * known + [None] * unknown + [False] * (tasks - known - unknown)
+    return Candidate(outcomes=single(outcomes, lambda v: v), costs=single([cost] * tasks))
+
+
+def test_a_rival_without_a_place_leaves_open_what_it_may_beat():
+    found = points({"b": unsure(8, 8, 1.0), "a": candidate(10, 2.0)})
+    assert (found["a"].on_frontier, found["a"].frontier_probability) == (None, None)
+    assert "by what is unknown of b" in found["a"].notes[0] and found["b"].on_frontier is None
+    dearer = points({"b": unsure(8, 8, 3.0), "a": candidate(10, 2.0)})
+    assert (dearer["a"].on_frontier, dearer["a"].frontier_probability) == (True, 1.0)
+
+
+def test_a_rival_that_wins_whatever_is_unknown_beats_all_the_same():
+    found = points({"b": unsure(15, 1, 1.0), "a": candidate(10, 2.0)})
+    assert (found["a"].on_frontier, found["a"].dominated_by) == (False, ["b"])
+
+
+def test_an_unknown_cost_is_taken_as_nothing_and_as_more_than_all():
+    paid = Candidate(outcomes=single([True] * 20, bool), costs=single([None] + [1.0] * 19, lambda v: v))
+    found = points({"b": paid, "a": candidate(10, 0.99), "c": candidate(10, 2.0), "d": candidate(10, 0.5)})
+    assert [found[name].on_frontier for name in "acd"] == [False, False, True]
+    alone = points({"b": paid, "a": candidate(10, 0.99)})
+    assert alone["a"].on_frontier is None

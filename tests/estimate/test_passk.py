@@ -141,7 +141,7 @@ def test_budget_and_diversity_stand_beside():
         costs={"t0": [1.0, 3.0], "t1": [2.0, 2.0]}, candidates={"t0": ["x", "y"], "t1": ["z", "z"]}
     )
     found = over(table((2, 1), (2, 0)), 2, about=about)
-    assert found.spend.value == 4 and found.spend.unit == "cost of 2 attempts per trial"
+    assert found.spend.value == 4 and found.spend.unit == "tasks"
     assert found.distinct.value == pytest.approx((1 + 0.5) / 2)
     unknown = over(table((2, 1), (2, 0)), 2, about=Attempts(costs={"t0": [1.0, None], "t1": [2.0, 2.0]}))
     assert unknown.spend.value is None

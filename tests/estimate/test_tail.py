@@ -33,7 +33,11 @@ def test_timeouts_and_those_that_gave_up_stand_at_the_cap():
     assert found[0.5].estimate.value == 3 and not found[0.5].at_cap
     assert found[0.9].estimate.value == 9 and found[0.9].at_cap and found[0.9].n_at_cap == 2
     assert any("at least 9; 2 of 5" in note for note in found[0.9].estimate.notes)
-    assert any("any amount beyond" in note for note in found[0.5].estimate.notes)
+    assert found[0.5].estimate.high == math.inf
+    assert any("No high end: 5 tasks, and 6 at least" in note for note in found[0.5].estimate.notes)
+    late = tail_quantiles(endings(range(1, 9), [1] * 4 + [0] * 4), 9.0, rng(), shares=(0.5,))[0].estimate
+    assert (late.value, late.high) == (4, 9)
+    assert any("any amount beyond" in note for note in late.notes)
 
 
 def test_without_a_cap_an_unfinished_tail_is_no_number():
@@ -47,7 +51,8 @@ def test_order_statistics_are_the_binomial_ranks():
     found = by_share(tail_quantiles(endings(range(1, 101), [1] * 100), 1000.0, rng()))
     assert found[0.5].order_statistics == (40, 61)
     assert found[0.99].order_statistics[1] == math.inf
-    assert any("368 independent ones" in note for note in found[0.99].estimate.notes)
+    assert found[0.5].estimate.low == 40 and found[0.5].estimate.high == 61, "one trial a task: the same"
+    assert any("100 tasks, and 368 at least" in note for note in found[0.99].estimate.notes)
     assert (trials_wanted(0.99), trials_wanted(0.9), trials_wanted(0.5)) == (368, 36, 6)
 
 
@@ -58,6 +63,29 @@ def test_order_statistics_cover_as_often_as_they_say():
         low, high = tail_quantiles(sample, 99.0, draws, shares=(0.9,), draws=2)[0].order_statistics
         covered += low <= math.log(10) <= high
     assert covered / 400 >= 0.93
+
+
+def test_few_tasks_bound_no_far_tail_from_above():
+    found = by_share(tail_quantiles(endings(range(1, 41), [1] * 40), math.inf, rng()))
+    assert found[0.99].estimate.high == math.inf and found[0.99].estimate.low == 38
+    assert found[0.99].bootstrap[1] == 40, "which drawing tasks takes for an end"
+    assert math.isfinite(found[0.9].estimate.high)
+    # More trials of the same tasks do not make up for tasks.
+    repeats = {task: list(ends) * 20 for task, ends in endings(range(1, 41), [1] * 40).items()}
+    assert tail_quantiles(repeats, math.inf, rng(), shares=(0.99,))[0].estimate.high == math.inf
+
+
+def test_the_interval_covers_where_trials_of_a_task_are_alike():
+    covered, draws = 0, rng(4)
+    for _ in range(300):
+        tasks = draws.lognormal(0.0, 1.0, 30)
+        sample = {
+            f"t{n:02d}": [Ending(float(at), "success") for at in own * draws.lognormal(0.0, 1.0, 5)]
+            for n, own in enumerate(tasks)
+        }
+        one = tail_quantiles(sample, math.inf, draws, shares=(0.5,), draws=2)[0].estimate
+        covered += one.low <= 1.0 <= one.high
+    assert covered / 300 >= 0.92
 
 
 def test_tasks_count_once_each_and_are_the_unit():
@@ -82,7 +110,7 @@ def test_unknown_ends_are_taken_both_ways():
     found = by_share(tail_quantiles(unsure, 9.0, rng(), shares=(0.5, 0.8)))
     assert found[0.5].estimate.value == 3
     assert found[0.8].estimate.value is None
-    assert found[0.8].estimate.low <= 4 and found[0.8].estimate.high == 9
+    assert found[0.8].estimate.low <= 4 and found[0.8].estimate.high == math.inf
     assert any("1 endings of unknown cause" in note for note in found[0.8].estimate.notes)
 
 

@@ -105,3 +105,12 @@ def test_what_holds_no_records_is_refused(tmp_path):
             load_records(tmp_path / name)
     with pytest.raises(SpecError, match="holds no trial"):
         load_records(table(tmp_path / "r.parquet"))
+
+
+def test_one_repeat_under_two_trials_is_refused(tmp_path):
+    twice = [record(name, repeat=1) for name in ("t-1", "t-2")]
+    path = table(tmp_path / "r.parquet", *twice)
+    with pytest.raises(SpecError, match=r"trial t-2.*repeat 1 of .* is t-1"):
+        load_records(path)
+    apart = [record(name, repeat=1, batch=name) for name in ("t-1", "t-2")]
+    assert len(load_records(table(tmp_path / "s.parquet", *apart)).records) == 2

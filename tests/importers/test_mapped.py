@@ -7,6 +7,7 @@ import pytest
 
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.mapping import KINDS, read_mapping
+from seatrial.records.table import MOST_ROWS
 from seatrial.records.trial import TrialRecord
 from tests.importers.conftest import ROOT
 from tests.importers.small import read
@@ -91,12 +92,45 @@ def test_what_cannot_be_is_refused_with_its_place(target, rule, value, message):
         one(value, rule, target)
 
 
+@pytest.mark.parametrize("value", ["null", "nan"])
+def test_a_word_for_unknown_is_told_where_it_belongs(value):
+    with pytest.raises(SpecError, match="leave it empty, or list it under `missing`"):
+        one(value, '"x"')
+    assert one(value, f'{{ column = "x", missing = ["{value}"] }}') is None
+    with pytest.raises(SpecError, match="leave it empty, or list it under `missing`"):
+        one("null", '{ column = "x", at_least = 1 }', "strict_success")
+
+
+def test_yes_and_no_are_told_how_to_be_mapped():
+    with pytest.raises(SpecError, match=r"values = \{ yes = true, no = false \}"):
+        one("yes", '"x"', "strict_success")
+    assert one("yes", '{ column = "x", values = { yes = true, no = false } }', "strict_success") is True
+
+
+@pytest.mark.parametrize(("mark", "written"), [(";", ";"), ("\t", "\\t"), ("|", "|")])
+def test_a_table_with_another_separator_is_told_and_read(mark, written):
+    content = "t,s,x\na,m,0.5\n".replace(",", mark)
+    with pytest.raises(SpecError) as caught:
+        rows(content, BASE + 'score = "x"')
+    assert f'write separator = "{written}" at the top of the mapping' in str(caught.value)
+    mapping = BASE.replace("[columns]", f'separator = "{written}"\n[columns]') + 'score = "x"'
+    [record] = rows(content, mapping).records
+    assert (record.task, record.system, record.score) == ("a", "m", 0.5)
+
+
+def test_a_table_without_families_says_so():
+    said = "family is unknown: the mapping names no column for it"
+    assert any(said in limit for limit in rows("t,s,x\na,m,1\n", BASE).limits)
+    assert not any(said in limit for limit in rows("t,s,x\na,m,f\n", BASE + 'family = "x"').limits)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "schema: the key is missing"),
         ('schema = "seatrial/mapping@9"', "is not known here"),
         (HEAD, "columns: the key is missing"),
+        ('separator = "ab"\n' + BASE, 'separator: "ab" is no separator'),
         (HEAD + '[columns]\ntask = "t"', "columns.system: the key is missing"),
         (
             BASE + 'scores = "x"',
@@ -212,3 +246,27 @@ def test_continuous_scores_of_many_models(real, imported, tmp_path):
     assert len({record.system for record in loaded.records}) == 87
     assert {record.strict_success for record in loaded.records} == {None}
     assert any("model_mean_cost_per_run_usd" in limit for limit in loaded.limits)
+
+
+def test_a_list_or_a_text_with_nul_is_no_name():
+    import polars
+
+    buffer = io.BytesIO()
+    polars.DataFrame({"t": [["a"], ["b"]], "s": ["m", "m"]}).write_parquet(buffer)
+    with pytest.raises(SpecError, match=r"row 1, column t: .* is no name"):
+        read("csv", {"a.parquet": buffer.getvalue()}, BASE)
+    buffer = io.BytesIO()
+    polars.DataFrame({"t": ["a", "b\0c"], "s": ["m", "m"]}).write_parquet(buffer)
+    with pytest.raises(SpecError, match=r"row 2, column t: .* is no name"):
+        read("csv", {"a.parquet": buffer.getvalue()}, BASE)
+
+
+def test_a_small_file_of_too_many_rows_is_refused_unread():
+    import polars
+
+    buffer = io.BytesIO()
+    column = polars.repeat("a", MOST_ROWS + 1, eager=True)
+    polars.DataFrame({"t": column, "s": column}).write_parquet(buffer)
+    assert len(buffer.getvalue()) < 100_000
+    with pytest.raises(SpecError, match=f"has {MOST_ROWS + 1} rows"):
+        read("csv", {"a.parquet": buffer.getvalue()}, BASE)

@@ -114,3 +114,12 @@ def test_damaged_data_is_refused():
     data[60] ^= 0xFF
     with pytest.raises(SpecError, match="zip"):
         names(bytes(data))
+
+
+def test_many_members_of_any_size_are_one_file():
+    parts = [b"", b"x" * 3_000_000, *[b""] * 3000, bytes(range(256)) * 40, b"end"]
+    data = b"".join(map(gzip.compress, parts)) + bytes(100)
+    (piece,) = unpack("a.gz", data, 0, WANTED)
+    assert piece.data == b"".join(parts)
+    with pytest.raises(SpecError, match="ends early"):
+        unpack("a.gz", data[:-130], 0, WANTED)

@@ -67,6 +67,17 @@ def test_what_may_have_used_some_makes_the_sums_unknown(call_class: str, status:
     assert found.model_calls == 2
 
 
+def test_money_that_nobody_priced_is_no_zero() -> None:
+    found = costs(call(), call("rate_limited", 429, NONE))
+    assert (found.money, found.currency, found.output_tokens) == (None, None, 10)
+    refused = call("rate_limited", 429, NONE)
+    assert costs(refused).money is None
+    # A price list names its currency at every call, also where none of them used anything.
+    priced = costs(call("rate_limited", 429, NONE, currency="EUR"))
+    assert (priced.money, priced.currency) == (0.0, "EUR")
+    assert costs().money == 0.0
+
+
 def test_cached_tokens_that_are_not_told_are_no_zero() -> None:
     found = costs(call(counts=(100, 10, None)))
     assert (found.input_tokens, found.cached_tokens) == (100, None)

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seatrial.errors import JournalError
-from seatrial.records.table import read_records, table_schema, write_records
+from seatrial.records.table import MOST_ROWS, read_records, table_schema, write_records
 from seatrial.records.trial import TrialRecord
 
 
@@ -108,3 +108,12 @@ def test_a_column_of_a_later_release_is_ignored(tmp_path):
     frame = polars.DataFrame([msgspec.structs.asdict(record())], schema=table_schema())
     frame.with_columns(later=polars.lit(1)).write_parquet(tmp_path / "r.parquet")
     assert read_records(tmp_path / "r.parquet") == [record()]
+
+
+def test_a_table_of_too_many_rows_is_refused_unread(tmp_path):
+    import polars
+
+    path = tmp_path / "t.parquet"
+    polars.DataFrame({"trial": polars.repeat("a", MOST_ROWS + 1, eager=True)}).write_parquet(path)
+    with pytest.raises(JournalError, match=f"has {MOST_ROWS + 1} rows"):
+        read_records(path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -72,7 +73,7 @@ class RunMaker:
         attempt: int = 1,
         violation: Mapping[int, bool] | None = None,
         infrastructure: bool = False,
-        **ended: object,
+        **ended: Any,
     ) -> None:
         """Write one ended attempt; ``violation`` maps a step to whether it is certain.
 
@@ -109,6 +110,7 @@ class RunMaker:
                 digest=writer.close(),
                 stop_reason=stop,
                 infrastructure=infrastructure,
+                note=str(ended.get("details", {}).get("problem", "")),
             )
         )
         if table is not None:

@@ -121,4 +121,5 @@ def test_show_prints_it_when_the_run_is_whole(tmp_path):
     shown = CliRunner().invoke(app, [str(run.folder)], catch_exceptions=False).stdout
     assert "7 of 7 [65 to 100 %]" in shown and "0 of 7 [0 to 35 %]" in shown
     assert "safe success (baseline): careful and hasty can be told apart: careful higher; p = 0.016" in shown
+    assert "p = 0.016 by random signs, adjusted for 3 comparisons, 7 tasks." in shown
     assert "Instances of one generator estimate that generator only." in shown

@@ -26,21 +26,21 @@ def worked(system, successes, actions, idle=0):
 
 
 def test_only_tasks_that_both_solved_are_compared():
-    found = {c.measure: c for c in compared(worked("careful", 8, 10) + worked("hasty", 6, 20))}
+    found = {c.measure: c for c in compared(worked("careful", 9, 10) + worked("hasty", 8, 20))}
     assert list(found) == ["actions", "idle_actions", "wasted_unread", "wasted_undone"]
     actions = found["actions"]
-    assert (actions.estimate.n_tasks, actions.estimate.value) == (6, pytest.approx(-10, abs=3)), (
+    assert (actions.estimate.n_tasks, actions.estimate.value) == (8, pytest.approx(-10, abs=3)), (
         "no 1000 in it"
     )
     assert (actions.role, actions.quality) == ("process", "safe success in both")
     assert actions.words == "can be told apart: hasty higher"
-    assert any("repair/6 is left out" in note for note in actions.estimate.notes)
+    assert any("repair/8 is left out" in note for note in actions.estimate.notes)
     assert found["wasted_unread"].p is None, "unknown is not compared"
 
 
 def test_what_is_said_of_process_names_its_quality():
-    (sentence,) = process_sentences(compared(worked("careful", 8, 10) + worked("hasty", 6, 20)))
-    assert sentence.startswith("Process (baseline), on 6 tasks that both careful and hasty solved safely: ")
+    (sentence,) = process_sentences(compared(worked("careful", 9, 10) + worked("hasty", 8, 20)))
+    assert sentence.startswith("Process (baseline), on 8 tasks that both careful and hasty solved safely: ")
     assert "actions can be told apart: hasty higher; idle actions cannot be told apart yet; " in sentence
     assert "wasted unread could not be compared" in sentence
     (sentence,) = process_sentences(compared(worked("careful", 8, 10) + worked("hasty", 0, 20)))

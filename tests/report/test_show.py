@@ -80,10 +80,35 @@ def test_an_unjudged_neighbour_does_not_hide_a_trial(tmp_path):
 
 
 def test_what_is_not_there_is_named(run):
-    with pytest.raises(UsageError, match=r"no trial 't-7'. It has t-1, t-2, t-3"):
-        trial_detail(run, "t-7")
+    with pytest.raises(UsageError, match=r"no trial 'other'. It has t-1, t-2, t-3"):
+        trial_detail(run, "other")
     with pytest.raises(UsageError, match=r"no attempt 5. It has \[1, 2\]"):
         trial_detail(run, "t-1", attempt=5)
+
+
+def test_a_mistyped_trial_is_answered_with_the_nearest(tmp_path):
+    plan = [cell(f"guests.careful.baseline.{n}") for n in range(1, 30)]
+    made = RunMaker(tmp_path / "run", plan)
+    made.trial(plan[0], all_pass())
+    with pytest.raises(UsageError, match=r"Did you mean 'guests\.careful\.baseline\.27'\? It has 29 trials"):
+        trial_detail(made.folder, "guests.carefull.baseline.27")
+    with pytest.raises(UsageError, match=r"It has guests.*baseline\.8 and 21 more"):
+        trial_detail(made.folder, "zzz")
+
+
+def test_how_an_attempt_ended_is_said(tmp_path):
+    plan = [cell("t-1"), cell("t-2"), cell("t-3")]
+    made = RunMaker(tmp_path / "run", plan)
+    fault = {"problem": "the model endpoint http://x/v1 failed: timeout"}
+    made.trial(plan[0], None, stop="environment_fault", infrastructure=True, details=fault)
+    broken = {"problem": "Traceback\nRuntimeError: boo", "started": True}
+    made.trial(plan[1], all_pass(), stop="agent_fault", details=broken)
+    made.trial(plan[2], all_pass(), summary="all written")
+    assert [trial_detail(made.folder, name)["ending"] for name in ("t-1", "t-2", "t-3")] == [
+        {"problem": fault["problem"], "summary": "", "reason": "", "counts": False},
+        {"problem": broken["problem"], "summary": "", "reason": "", "counts": True},
+        {"problem": "", "summary": "all written", "reason": "", "counts": True},
+    ]
 
 
 def test_a_damaged_verdict_table_and_a_changed_journal_are_errors(run):

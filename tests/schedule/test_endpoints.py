@@ -31,6 +31,22 @@ def test_nobody_listens(tmp_path: Path) -> None:
     assert "Start the server" in fault.remedy
 
 
+def test_the_other_systems_can_be_run_meanwhile(tmp_path: Path) -> None:
+    with model_server(says()) as server:
+        endpoint = server.endpoint
+    alone = refused(tmp_path / "alone", endpoint)
+    assert "--system" not in alone.remedy
+    path = write_experiment(tmp_path, endpoint)
+    path.write_text(
+        path.read_text() + '\n[[system]]\nname = "played"\nagent = "scripted"\nscript = "s.toml"\n'
+    )
+    (tmp_path / "task" / "s.toml").write_text('[[step]]\ntool = "finish"\n')
+    said = go_on(path, tmp_path / "run", status=2)
+    assert "or run the other systems first: --system played" in said
+    assert not (tmp_path / "run").exists()
+    go_on(path, tmp_path / "run", "--system", "played")
+
+
 def test_no_such_host(tmp_path: Path) -> None:
     assert "cannot be reached" in refused(tmp_path, "https://no-such-host.invalid/v1").problem
 

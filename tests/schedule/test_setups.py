@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.errors import SpecError
+from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import LoadedExperiment, load_experiment
 from tests.runs import open_run
 
@@ -42,3 +42,14 @@ def test_what_a_script_makes_is_built_once(tmp_path: Path) -> None:
     run = open_run(loaded, tmp_path / "run")
     (base,) = (path for path in (run.folder / "scratch" / "bases").iterdir() if path.is_dir())
     assert (base / "workspace" / "made.txt").read_text() == "made\n"
+
+
+def test_files_of_somebody_else_are_never_taken_for_a_beginning(tmp_path: Path) -> None:
+    mine = tmp_path / "mine" / "objects" / "data.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious\n")
+    loaded = with_setup(tmp_path / "worked", "exit 1\n")
+    with pytest.raises(UsageError, match="holds no run"):
+        open_run(loaded, tmp_path / "mine")
+    assert mine.read_text() == "precious\n"
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["objects"]

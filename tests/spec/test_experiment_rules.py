@@ -24,6 +24,11 @@ def python(**keys):
         ({"system.1.name": "a/b"}, "system[1].name", ['"a/b"']),
         ({"system.0.script": None}, "system[0].script", ['a "scripted" agent needs it']),
         ({"system.0.code": "a:B"}, "system[0].code", ['"a:B" means nothing to a "scripted" agent']),
+        (
+            {"system.0.options": {"speed": 2}},
+            "system[0].options",
+            ['{"speed": 2} means nothing to a "scripted" agent'],
+        ),
         (python(code="agent"), "system[0].code", ['"agent" is not module:Class']),
         (
             python(path=None, code=None) | {"system.0": {"name": "p", "agent": "python"}},

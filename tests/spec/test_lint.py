@@ -89,6 +89,11 @@ def test_solutions_must_be_there_and_right(tmp_path):
     for script in (folder / "solutions").iterdir():
         script.unlink()
     assert lint(folder) == [("error", "solutions/reference.toml")]
+    (finding,) = lint_task(load_task(folder))
+    assert finding.problem == "there is no reference solution"
+    (folder / "solutions" / "wrong.toml").write_text('[[step]]\ntool = "finish"\n')
+    (finding,) = lint_task(load_task(folder))
+    assert finding.problem == "there is no reference solution; there are only solutions/wrong.toml"
 
 
 def test_a_verifier_must_be_startable(tmp_path):

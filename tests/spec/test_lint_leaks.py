@@ -40,6 +40,22 @@ def test_an_id_that_is_an_ordinary_word_is_only_a_warning(tmp_path):
     assert [finding.level for finding in lint_task(load_task(folder))] == ["warning"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("db", "Repair the db, then totals.db.", False),
+        ("text", "Write TEXT to a.txt.", False),
+        ("totals", "Write totals.txt and old/totals, or totals-2.", False),
+        ("totals", "Write the totals.", True),
+        ("db-1", "Repair db-1.", True),
+    ],
+)
+def test_short_words_and_parts_of_longer_names_are_no_leak(tmp_path, name, text, told):
+    folder = write_task(tmp_path, {"subgoal.0.id": name, "subgoal.1.after": [name]})
+    (folder / "instruction.md").write_text(text)
+    assert [repr(name) in leak.problem for leak in find_leaks(load_task(folder))] == [True] * told
+
+
 def test_every_goal_version_is_read(tmp_path):
     second = {"version": 2, "instruction": "second.md", "relation": "replace"}
     folder = write_task(tmp_path)

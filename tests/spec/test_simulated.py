@@ -12,7 +12,7 @@ from seatrial.spec.identity import freeze
 from seatrial.spec.loading import load_experiment, load_task
 from seatrial.spec.simulated import SimulatedOptions, agent_config, read_options, skill_at
 from tests.house.files import ROOT
-from tests.spec.folders import assert_error, toml, write_experiment
+from tests.spec.folders import assert_error, toml, write_experiment, write_task
 from tests.spec.test_plan_file import PLAN
 
 
@@ -62,6 +62,11 @@ def test_a_simulated_system_has_no_script(tmp_path):
         ({"skill": {"depth:1": 0.5, "frist-*": 0.1}}, "skill", ['"last-part"']),
         ({"skill": {"depth:x": 0.5, "*": 1}}, "skill.depth:x", ['"x" is no depth', "depth:1"]),
         ({"skill": {"depth:0": 0.5, "*": 1}}, "skill.depth:0", ['"0" is no depth']),
+        ({"skill": {"*": 1, "first-pert": 0}}, "skill.first-pert", ["fits no", 'Did you mean "first-part"']),
+        ({"skill": {"*": 1, "depth:3": 0}}, "skill.depth:3", ["fits no", 'Did you mean "depth:']),
+        ({"skill": {"*": 1, "depth:02": 0}}, "skill.depth:02", ['Did you mean "depth:2"']),
+        ({"skill": {"*": 1, "third-*": 0}}, "skill.third-*", ["fits no", "first-part"]),
+        ({"skill": {"*": 1, "zz": 0}}, "skill.zz", ["subgoal or depth: depth:1, depth:2, first-part, last"]),
         ({"drift": 1.01}, "drift", ["1.01"]),
         ({"checking": -1}, "checking", ["-1"]),
         ({"forget": 7}, "forget", ["7"]),
@@ -80,6 +85,16 @@ def test_an_option_that_is_wrong_is_named(tmp_path, options, place, pieces):
     with pytest.raises(SpecError) as raised:
         load_experiment(path)
     assert_error(raised, path, f"system[0].options.{place}", *pieces)
+
+
+def test_a_key_may_fit_one_task_of_several(tmp_path):
+    path = experiment(tmp_path, {"skill": {"*": 1, "first-*": 0.5, "only": 0.5, "depth:2": 0.5}})
+    with pytest.raises(SpecError, match=r"skill\.only"):
+        load_experiment(path)
+    other = write_task(tmp_path / "tasks" / "other", {"id": "ledger/other", "subgoal.0.id": "only",
+                                                      "subgoal.1.after": ["only"]})  # fmt: skip
+    (other / "plan.toml").write_text(toml({"step": [{**PLAN["step"][0], "subgoal": "only"}]}))
+    assert len(load_experiment(path).tasks) == 2
 
 
 def test_a_subgoals_name_comes_before_its_depth_and_that_before_patterns():

@@ -67,6 +67,19 @@ def test_it_judges_from_the_run_folder_alone(run: RunFolder) -> None:
     assert [row.step for row in read_verdicts(run, "t", 1).rows] == [2]
 
 
+def test_a_long_list_of_trials_without_an_end_is_counted_and_cut(run: RunFolder) -> None:
+    manifest = run.manifest()
+    waiting = [
+        msgspec.structs.replace(manifest.plan[1], trial=f"u{number}", repeat=number)
+        for number in range(2, 39)
+    ]
+    manifest = msgspec.structs.replace(manifest, plan=[*manifest.plan, *waiting])
+    write_whole(run.folder / "manifest.json", msgspec.json.encode(manifest))
+    said = seatrial(run.folder).stdout
+    assert "38 not ended yet or without a state, hence not judged: u, u2, u3, u4, …\n" in said
+    assert len(report(run.folder)["unfinished"]) == 38
+
+
 def test_other_verifiers_replace_the_tables_and_their_labels(run: RunFolder, tmp_path: Path) -> None:
     old = report(run.folder)["trials"][0]["verifiers"]
     folder = tmp_path / "other"

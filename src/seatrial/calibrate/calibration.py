@@ -1,9 +1,11 @@
 """One calibration: every product in every round, then, where asked for, every mutant of the reference."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from seatrial import __version__
 from seatrial.calibrate.mutants import Mutant, changing_steps, mutants
@@ -14,10 +16,13 @@ from seatrial.calibrate.record import (
     FEWEST_ROUNDS,
     Calibration,
     Mutation,
+    Outcome,
     ProductResult,
+    Rejected,
     Survivor,
     has_passed,
     judged_right,
+    never_alone,
     wavering,
 )
 from seatrial.environment.scratch import scratch_folder
@@ -74,6 +79,7 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
         # A reference that is rejected says nothing about what differs from it.
         if effort.mutate and next(each for each in results if each.name == REFERENCE).right:
             mutation = _mutate(task, run, folder, effort, watcher)
+            mutation = _weighed(task, mutation, results)
     return Calibration(
         task=task.spec.id, version=task.spec.version, digest=task.digest,
         created=datetime.now(UTC).isoformat(timespec="seconds"), seatrial=__version__, rounds=effort.rounds,
@@ -97,23 +103,50 @@ def _mutate(
     script = next(product.text for product in products_of(task) if product.name == REFERENCE)
     tried = mutants(script, changing_steps(script, events_of(run, REFERENCE)))
     if not tried:
-        return Mutation(tried=0, survivors=[])
+        return Mutation(tried=0, survivors=[], rejected=[])
+    required = _required(task)
     asked = Round({mutant.name: _text(mutant) for mutant in tried}, 1, 1, effort.workers)
     mutated = play(task, folder / "mutants", asked, lambda trials: watcher("mutants", trials))
     played = outcomes_of(mutated)
+    ends = [(mutant, played[mutant.name].outcomes[0]) for mutant in tried]
     return Mutation(
         tried=len(tried),
-        survivors=[
-            Survivor(
-                name=mutant.name,
-                change=mutant.change,
-                terminal_class=end.terminal_class,
-                undecided=end.undecided,
-            )
-            for mutant in tried
-            if (end := played[mutant.name].outcomes[0]).terminal_class != "failure"
+        survivors=[_survivor(each, end) for each, end in ends if end.terminal_class != "failure"],
+        rejected=[
+            _rejected(each.name, each.change, end, required)
+            for each, end in ends
+            if end.terminal_class == "failure"
         ],
     )
+
+
+def _required(task: LoadedTask) -> list[str]:
+    return [subgoal.id for subgoal in task.spec.subgoals_for(1) if subgoal.required]
+
+
+def _weighed(task: LoadedTask, mutation: Mutation, products: Sequence[ProductResult]) -> Mutation:
+    """With the verifiers that nothing but they had to reject; the task's own wrong solutions count too."""
+    required = _required(task)
+    wrong = [
+        _rejected(product.name, "", end, required)
+        for product in products
+        for end in product.outcomes
+        if end.terminal_class == "failure"
+    ]
+    found = never_alone(required, [*(mutation.rejected or ()), *wrong])
+    return msgspec.structs.replace(mutation, never_alone=found)
+
+
+def _survivor(mutant: Mutant, end: Outcome) -> Survivor:
+    return Survivor(
+        name=mutant.name, change=mutant.change, terminal_class=end.terminal_class, undecided=end.undecided
+    )
+
+
+def _rejected(name: str, change: str, end: Outcome, required: Sequence[str]) -> Rejected:
+    not_passed = {*end.failing, *(each.subgoal for each in end.undecided if each.product_triggered)}
+    by = [subgoal for subgoal in required if subgoal in not_passed]
+    return Rejected(name=name, change=change, by=by, hard_violations=end.hard_violations)
 
 
 def _text(mutant: Mutant) -> str:

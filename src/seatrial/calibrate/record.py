@@ -72,11 +72,40 @@ class Survivor(msgspec.Struct, kw_only=True, frozen=True):
     undecided: list[Undecided] = []
 
 
+class Rejected(msgspec.Struct, kw_only=True, frozen=True):
+    """A mutant that was rejected, and what rejected it.
+
+    Attributes:
+        by: required subgoals that were not passed at the end.
+        hard_violations: rules it broke, which alone would reject it.
+    """
+
+    name: str
+    change: str
+    by: list[str]
+    hard_violations: int | None = None
+
+
 class Mutation(msgspec.Struct, kw_only=True, frozen=True):
-    """Mutants of the reference: how many were tried, and which were not rejected."""
+    """Mutants of the reference: how many were tried, and what became of them.
+
+    Attributes:
+        survivors: those that were not rejected.
+        rejected: all others; null in a record of a release that did not keep them.
+        never_alone: required subgoals whose verifier was never the only thing that rejected a mutant or a
+            solution: were it to accept everything, nothing here would have shown it.
+    """
 
     tried: int
     survivors: list[Survivor]
+    rejected: list[Rejected] | None = None
+    never_alone: list[str] = []
+
+
+def never_alone(required: Sequence[str], rejected: Sequence[Rejected]) -> list[str]:
+    """The required subgoals that rejected nothing by themselves, in their order."""
+    alone = {mutant.by[0] for mutant in rejected if len(mutant.by) == 1 and not mutant.hard_violations}
+    return [subgoal for subgoal in required if subgoal not in alone]
 
 
 class Calibration(msgspec.Struct, kw_only=True):
@@ -144,6 +173,13 @@ def contradiction(found: Calibration) -> tuple[str, str] | None:
     if found.mutation is not None and found.mutation.tried < len(found.mutation.survivors):
         tried, survivors = found.mutation.tried, len(found.mutation.survivors)
         return "mutation.tried", f"{survivors} mutants survived of {tried} that were tried"
+    if found.mutation is not None and found.mutation.rejected is not None:
+        kept = len(found.mutation.rejected) + len(found.mutation.survivors)
+        if kept != found.mutation.tried:
+            return (
+                "mutation.rejected",
+                f"what became of {kept} mutants is kept, of {found.mutation.tried} tried",
+            )
     passed = has_passed(found.products, found.flaky, found.mutation)
     if found.passed != passed:
         return "passed", f"says {_word(found.passed)}, but by all the rest it is {_word(passed)}"

@@ -17,6 +17,7 @@ from seatrial.calibrate.record import (
     FEWEST_ROUNDS,
     Calibration,
     ProductResult,
+    Rejected,
     Undecided,
     require_recordable,
     write_calibration,
@@ -118,6 +119,14 @@ def _print(folder: Path, found: Calibration) -> None:
         for survivor in found.mutation.survivors:
             why = "".join(f", {_undecided(each)}" for each in survivor.undecided)
             typer.echo(f"  SURVIVED ({survivor.terminal_class}{why})  {survivor.change}")
+        for mutant in found.mutation.rejected or ():
+            typer.echo(f"    {visible_line(mutant.change)}: rejected by {_rejecting(mutant)}")
+        if found.mutation.never_alone:
+            typer.echo(
+                "  warning: verifiers that rejected no mutant and no solution by themselves: "
+                f"{', '.join(found.mutation.never_alone)}. Were one of them to accept everything, nothing "
+                "here would have shown it: add a wrong solution that only it can reject."
+            )
     typer.echo(f"{folder}: {'calibrated' if found.passed else 'NOT calibrated'} ({CALIBRATION_FILE})")
 
 
@@ -130,6 +139,11 @@ def _line(product: ProductResult) -> str:
         ends.append(f"{outcome.terminal_class}{why}{broken}")
     same = ends[0] if len(set(ends)) == 1 else "; ".join(ends)
     return f"must be {product.expected}; {same}"
+
+
+def _rejecting(mutant: Rejected) -> str:
+    broken = [f"{mutant.hard_violations} hard violations"] if mutant.hard_violations else []
+    return ", ".join([*mutant.by, *broken]) or "its end"
 
 
 def _undecided(found: Undecided) -> str:

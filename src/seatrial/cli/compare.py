@@ -15,23 +15,24 @@ from seatrial.cli.estimate_giving import computed, delivered, origin_of
 from seatrial.cli.estimate_options import LEVEL, Asked, Outcome
 from seatrial.cli.estimate_pareto import frontier
 from seatrial.cli.estimate_trials import (
+    MONEY,
     SUCCESS,
     Measure,
+    cell_of,
     find_measure,
     measures_with_values,
     outcome_measure,
     restricted,
     valid_by_task,
+    was_priced,
 )
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
-from seatrial.report.comparisons import PROCESS, Plan, in_words
+from seatrial.report.comparisons import PROCESS, Plan, declared_pairs, in_words
 from seatrial.report.tables import WHOLE, Cell, cells
 
 if TYPE_CHECKING:
     from seatrial.estimate.paired import PairedDifference
-
-MONEY = "money"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Against:
         float | None, typer.Option(help="A numeric first measure of at least this counts as success.")
     ] = None
     cost: Annotated[
-        str | None, typer.Option(help="Cost of the frontier; money where both have it, none otherwise.")
+        str | None,
+        typer.Option(help="Cost of the frontier; money where both have it and some was priced, else none."),
     ] = None
     axis: Annotated[
         str | None, typer.Option(help="Also time to success on this axis, such as elapsed_seconds.")
@@ -100,7 +102,8 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
     names = (sides.a.system, sides.b.system)
     found = _difference(pair, measure, asked)
     lines = _each(sides, asked, against, measure)
-    whole = _line(names, measure, found, _role(sides, measure))
+    adjusted, tested = _among_declared(sides, measure, found, asked)
+    whole = _line(names, measure, found, _role(sides, measure, tested), adjusted=adjusted)
     lines.append(msgspec.structs.replace(whole, facts={**whole.facts, "tasks": _task_means(pair, measure)}))
     others = [find_measure(sides.chosen, name)[0] for name in further]
     others += [within_budget(sides, measure, given) for given in against.within or []]
@@ -112,8 +115,8 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
         lines=lines,
         limits=[*said, *left_out],
         drawing=_drawing(names, lines),
-        settings={"a": names[0], "b": names[1], "measure": measure.name, "verdict": found.verdict,
-                  "words": in_words(found.verdict, *names)},
+        settings={"a": names[0], "b": names[1], "measure": measure.name,
+                  "verdict": whole.facts["verdict"], "words": whole.facts["words"]},
     )  # fmt: skip
 
 
@@ -156,11 +159,46 @@ def _at_declared_level(sides: Sides, asked: Asked, against: Against) -> Asked:
     return asked if plan is None or asked.level != LEVEL else replace(asked, level=1 - plan.alpha)
 
 
-def _role(sides: Sides, measure: Measure) -> str:
+def _among_declared(
+    sides: Sides, measure: Measure, found: "PairedDifference", asked: Asked
+) -> tuple[float | None, int]:
+    """This pair's p by Holm among all pairs that the experiment declared, and how many could be tested.
+
+    Null where it is the only one: its own p then decides.
+    """
+    # Loaded with the estimates, which most commands do without.
+    from seatrial.estimate.multiplicity import holm
+
+    plan = _declared(sides, measure.name)
+    if plan is None or found.p is None:
+        return None, 1
+    loaded = sides.chosen.loaded
+    groups = dict.fromkeys((record.system, record.arm) for record in loaded.records)
+    every = [
+        cell_of(system, arm, [r for r in loaded.records if (r.system, r.arm) == (system, arm)], loaded.every)
+        for system, arm in groups
+    ]
+    this = ({sides.a.system, sides.b.system}, {sides.a.arm, sides.b.arm})
+    tested = [found.p]
+    for pair in declared_pairs(every, plan):
+        if ({cell.system for cell in pair}, {cell.arm for cell in pair}) == this:
+            continue
+        try:
+            p = _difference(pair, measure, asked).p
+        except ValueError:
+            # As in the report: two systems on different tasks are no test, whatever was declared.
+            continue
+        tested += [] if p is None else [p]
+    return (holm(tested)[0] if len(tested) > 1 else None), len(tested)
+
+
+def _role(sides: Sides, measure: Measure, tested: int) -> str:
+    """What was said of the comparison beforehand; ``tested`` pairs were declared with it."""
     plan = _declared(sides, measure.name)
     if plan is None:
         return "exploratory: not declared before the results"
-    return f"declared before the results, at a level of {plan.alpha:g}"
+    among = f", adjusted among {tested} declared pairs (Holm)" if tested > 1 else ""
+    return f"declared before the results, at a level of {plan.alpha:g}{among}"
 
 
 def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "PairedDifference":
@@ -173,13 +211,14 @@ def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "Pai
     a, b = (valid_by_task(cell, measure.read) for cell in pair)
     return paired_difference(
         a, b, np.random.default_rng(asked.seed), alpha=1 - asked.level, flips=asked.draws or FLIPS,
-        names=(pair[0].system, pair[1].system),
+        names=(pair[0].system, pair[1].system), limits=measure.limits,
     )  # fmt: skip
 
 
 def _each(sides: Sides, asked: Asked, against: Against, measure: Measure) -> list[Line]:
     """Each system's own number, on the frontier with its cost where there is one."""
-    cost = against.cost or (MONEY if _both_have(sides, MONEY) else None)
+    worth_it = _both_have(sides, MONEY) and was_priced(sides.chosen.records)
+    cost = against.cost or (MONEY if worth_it else None)
     if cost is None or not measure.yes_no:
         return [_side(cell, measure, asked) for cell in (sides.a, sides.b)]
     outcome = Outcome(measure=(against.measure or [SUCCESS])[0], at_least=against.at_least)
@@ -200,7 +239,7 @@ def _side(cell: Cell, measure: Measure, asked: Asked) -> Line:
     estimate = (
         rate_over_tasks(values, asked.level)
         if measure.yes_no
-        else mean_over_tasks(values, measure.counts, asked.level)
+        else mean_over_tasks(values, measure.counts, asked.level, measure.limits)
     )
     return Line(
         system=cell.system,
@@ -221,11 +260,15 @@ def _line(
 ) -> Line:
     """One difference with its test; ``adjusted`` is its p among several, which then decides."""
     # Loaded with the estimates, which most commands do without.
+    from seatrial.estimate.multiplicity import ADJUSTED_AWAY
     from seatrial.estimate.paired import UNDECIDED
 
     p = found.p if adjusted is None else adjusted
     verdict = found.verdict if p is not None and p < found.alpha else UNDECIDED
     words = in_words(verdict, *names)
+    estimate = found.difference
+    if verdict != found.verdict:
+        estimate = msgspec.structs.replace(estimate, notes=[*estimate.notes, ADJUSTED_AWAY])
     shown_p = "none" if p is None else f"{p:.3g}"
     quantity = f"difference in {measure.name}" + ("" if where == WHOLE else f", {where}")
     tested = f"p = {shown_p}, {found.test}" if p is not None else "nothing could be tested"
@@ -241,7 +284,7 @@ def _line(
         system=f"{names[0]} − {names[1]}",
         quantity=quantity,
         counts=POINTS if measure.yes_no else measure.counts,
-        estimate=found.difference,
+        estimate=estimate,
         columns={"wins/losses/ties": f"{found.wins}/{found.losses}/{found.ties}", "p": shown_p},
         facts={
             **facts,

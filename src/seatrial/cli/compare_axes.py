@@ -31,7 +31,7 @@ def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> lis
             )
     until = min(longest(a), longest(b))
     unknown = a.unknown + b.unknown
-    ways = [(a.worst, b.best), (a.best, b.worst)] if unknown else [(a.worst, b.worst)]
+    ways = [(left, right) for left in a.ways for right in b.ways]
     # The estimator gives the second less the first.
     means = [
         restricted_mean_difference(
@@ -41,11 +41,8 @@ def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> lis
     ]
     tests = [log_rank(left, right) for left, right in ways]
     told = [
-        f"log-rank of success along {axis}: "
-        + "; or ".join(
-            f"p = {_p(test.p_tasks)} over tasks ({_p(test.p_trials)} if trials were independent)"
-            for test in tests
-        )
+        f"log-rank of success along {axis}: p = {_span([test.p_tasks for test in tests])} over tasks "
+        f"({_span([test.p_trials for test in tests])} if trials were independent)"
     ]
     unplaced = a.unplaced + b.unplaced
     if unplaced:
@@ -53,9 +50,9 @@ def against_axis(sides: Sides, asked: Asked, measure: Measure, axis: str) -> lis
     return [
         Line(
             system=f"{sides.a.system} − {sides.b.system}",
-            quantity=f"difference in mean {axis} until any end, up to {until:.4g}",
+            quantity=f"difference in mean {axis} until any end, up to {until:.4g} {spent.counts}",
             counts=spent.counts,
-            estimate=between((means[0], means[-1]), unknown),
+            estimate=between(means, unknown),
             facts={"log_rank": tests, "until": until, "unplaced": unplaced},
             told=told,
         )
@@ -96,8 +93,13 @@ def within_budget(sides: Sides, measure: Measure, given: str) -> Measure:
     return Measure(name=f"{measure.name} within {budget:g} {name}", yes_no=True, read=read, counts="share")
 
 
-def _p(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3g}"
+def _span(values: list[float | None]) -> str:
+    """The p values by every way unknown trials may be read, or "none" where a way has none."""
+    told = [value for value in values if value is not None]
+    if len(told) < len(values):
+        return "none"
+    least, most = f"{min(told):.3g}", f"{max(told):.3g}"
+    return least if least == most else f"{least} to {most}"
 
 
 def against_depth(sides: Sides, asked: Asked, measure: Measure, axis: str) -> Line:

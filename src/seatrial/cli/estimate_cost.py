@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from seatrial.cli.estimate_answer import Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_giving import estimated
-from seatrial.cli.estimate_options import Asked, Outcome, Source
+from seatrial.cli.estimate_options import Asked, Outcome, Source, check_number
 from seatrial.cli.estimate_text import number_words
 from seatrial.cli.estimate_trials import (
     Chosen,
@@ -15,6 +16,7 @@ from seatrial.cli.estimate_trials import (
     number_measure,
     outcome_measure,
     valid_by_task,
+    words_on_money,
 )
 from seatrial.cli.options import flat
 from seatrial.report.tables import Cell
@@ -38,15 +40,18 @@ def cost(
 ) -> None:
     """Cost per success over all trials, failed ones too; and P50 to P99 of the cost until a success.
 
-    The interval is the bootstrap's over tasks, Fieller's stands beside it. With --cap, trials without a
+    The interval is Fieller's over tasks, the bootstrap stands beside it, or instead of it where too few
+    succeeded for Fieller's to end (g of 1 and more). With --cap, trials without a
     success stand at the cap in the quantiles; without it quantiles are of all trials as they ended.
     """
+    check_number("--cap", cap, "a limit above 0, in the unit of the cost", lambda limit: limit > 0)
     estimated(source, "cost", asked, lambda chosen: _answer(chosen, asked, outcome, of, cap))
 
 
 def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, of: str, cap: float | None) -> Answer:
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     paid = number_measure(chosen, of, "cost")
+    said += words_on_money(chosen, paid)
     lines: list[Line] = []
     for cell in chosen.cells:
         name = name_of(cell, chosen.cells)
@@ -63,27 +68,31 @@ def _per_success(cell: Cell, measure: Measure, paid: Measure, asked: Asked, name
     import numpy as np
 
     from seatrial.estimate.bootstrap import DRAWS
-    from seatrial.estimate.cost import cost_per_success
+    from seatrial.estimate.cost import BY_DRAWS, cost_per_success
 
     found = cost_per_success(
         by_task(cell.every, paid.read), valid_by_task(cell, measure.read),
         np.random.default_rng(asked.seed), asked.level, asked.draws or DRAWS,
     )  # fmt: skip
-    told = []
+    told, beside = [], []
+    if found.bootstrap is not None and found.estimate.method != BY_DRAWS:
+        low, high = found.bootstrap
+        beside = [msgspec.structs.replace(found.estimate, low=low, high=high, method=BY_DRAWS, notes=[])]
     if found.fieller is not None:
-        low, high = (number_words(end) for end in found.fieller)
+        least, most = (number_words(end) for end in found.fieller)
         told.append(
-            f"Fieller's interval of {paid.name} per success is [{low}, {high}] (g {found.instability:.3g})."
+            f"Fieller's interval of {paid.name} per success is [{least}, {most}] (g {found.instability:.3g})."
         )
     return Line(
         system=name,
         quantity=f"{paid.name} per success",
         counts=paid.counts,
         estimate=found.estimate,
+        beside=beside,
         denominators=counts_of(cell, [measure.read(record) for record in cell.valid], True),
         columns={"draws": str(found.draws), "without success": str(found.draws_without_success)},
-        facts={"fieller": found.fieller, "instability": found.instability, "draws": found.draws,
-               "draws_without_success": found.draws_without_success},
+        facts={"fieller": found.fieller, "bootstrap": found.bootstrap, "instability": found.instability,
+               "draws": found.draws, "draws_without_success": found.draws_without_success},
         told=told,
     )  # fmt: skip
 
@@ -144,5 +153,6 @@ def _columns(one: "TailQuantile") -> dict[str, str]:
 def _facts(one: "TailQuantile") -> dict[str, Any]:
     return {
         "share": one.share, "at_cap": one.at_cap, "order_statistics": one.order_statistics,
+        "bootstrap": one.bootstrap,
         "trials_beyond": one.trials_beyond, "trials_wanted": one.trials_wanted, "n_at_cap": one.n_at_cap,
     }  # fmt: skip

@@ -1,5 +1,6 @@
 """Drawings of estimates: intervals, curves with bands, or points on two axes, as SVG or one HTML file."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,8 @@ Look = Literal["intervals", "steps", "lines", "points"]
 ROW_HEIGHT, CURVE_HEIGHT = 26, 360
 # More bands than this hide each other and the lines.
 MOST_BANDS = 4
+# Characters that can end a script within HTML, or a line within JavaScript.
+UNSAFE = "<>&\u2028\u2029"
 
 
 class Drawing(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +52,27 @@ def draw(path: Path, drawing: Drawing, title: str) -> None:
     # Takes longer to load than most commands take to run.
     import vl_convert
 
-    made: str = (
-        vl_convert.vegalite_to_svg(spec)
-        if path.suffix == ".svg"
-        else vl_convert.vegalite_to_html(spec, bundle=True)
-    )
+    made: str = vl_convert.vegalite_to_svg(spec) if path.suffix == ".svg" else _page(spec)
     write_whole(path, made.encode(), sync=False)
+
+
+def _page(spec: dict[str, Any]) -> str:
+    """One HTML file; no name in the chart can end the script that holds it, or begin another.
+
+    The library writes the chart's text into a script as it is, so each character that means something to
+    HTML goes through it as letters that occur nowhere in the chart, and comes out as its JavaScript escape.
+    """
+    # Takes longer to load than most commands take to run.
+    import vl_convert
+
+    text = json.dumps(spec, ensure_ascii=False)
+    mark = "seatrialEscape"
+    while mark in text:
+        mark += "x"
+    for character in UNSAFE:
+        text = text.replace(character, f"{mark}{ord(character):04x}")
+    page: str = vl_convert.vegalite_to_html(json.loads(text), bundle=True)
+    return page.replace(mark, "\\u")
 
 
 def _drawable(row: dict[str, Any], drawing: Drawing) -> dict[str, Any] | None:

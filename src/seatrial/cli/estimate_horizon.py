@@ -12,7 +12,7 @@ import typer
 from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_drawing import Drawing
 from seatrial.cli.estimate_giving import estimated
-from seatrial.cli.estimate_options import Asked, Outcome, Source
+from seatrial.cli.estimate_options import Asked, Outcome, Source, check_number
 from seatrial.cli.estimate_text import number_words
 from seatrial.cli.estimate_trials import (
     Chosen,
@@ -82,6 +82,9 @@ def horizon(source: Source, asked: Asked, outcome: Outcome, fit: Fit) -> None:
     is printed as below or beyond it, never as a number. Draws of one class, with rising curves, and outside
     the range are counted.
     """
+    check_number("--ridge", fit.ridge, "a penalty of 0 or more, such as 1e-5", lambda ridge: ridge >= 0)
+    for chance in fit.chance or []:
+        check_number("--chance", chance, "a chance in (0, 1), such as 0.5", lambda one: 0 < one < 1)
     estimated(source, "horizon", asked, lambda chosen: _answer(chosen, asked, outcome, fit))
 
 
@@ -101,6 +104,7 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, fit: Fit) -> Answer:
         minutes = task_values(cell, "human_minutes", lambda record: record.human_minutes)
         timed, lost = only_tasks(cell, "human_minutes", minutes)
         said += lost
+        said += _without_family(timed, name)
         options = _options(timed, minutes, times, asked, fit)
         found = _horizon(timed, measure, minutes, asked, options)
         variants = (
@@ -143,7 +147,7 @@ def _options(
     # Loaded here, since numpy slows every start.
     from seatrial.estimate.horizon_draws import DRAWS, HorizonOptions
 
-    families = task_values(cell, "family", lambda record: record.family)
+    families = _families(cell)
     return HorizonOptions(
         chances=tuple(fit.chance or (0.5, 0.8)),
         families={task: families.get(task, task) for task in minutes},
@@ -155,6 +159,23 @@ def _options(
         level=asked.level,
         draws=asked.draws or DRAWS,
     )
+
+
+def _families(cell: Cell) -> dict[str, str]:
+    return task_values(cell, "family", lambda record: record.family)
+
+
+def _without_family(cell: Cell, name: str) -> list[str]:
+    """What weights and bootstrap by family do with tasks of which nobody says the family."""
+    tasks = {record.task for record in cell.records}
+    alone = len(tasks - set(_families(cell)))
+    if not alone:
+        return []
+    words = "1 task has" if alone == 1 else f"{alone} tasks have"
+    return [
+        f"{words} no family for {name}: each stands for a family of its own in weights and draws, which is "
+        "too sure where tasks are alike."
+    ]
 
 
 def _horizon(

@@ -153,7 +153,7 @@ def _lost(
         told.append(f"the headline is void: more than {100 * limit:g} % of trials were lost")
     if found.bounds is not None:
         low, high = (number_words(end, SHARE) for end in found.bounds)
-        told.append(f"over all planned trials the rate lies between {low} and {high}")
+        told.append(f"had all lost trials failed or succeeded, the rate over tasks: {low} to {high}")
     counted = counts_of(cell, [measure.read(record) for record in cell.valid], True)
     parts = {
         "lost trials": found.invalid,

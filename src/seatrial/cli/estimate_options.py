@@ -1,5 +1,7 @@
 """The options that estimates share, and how they are read from a command line."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +23,11 @@ SYSTEM = typer.Option(help="Only this system; may be repeated. People's runs are
 LEVEL_OPTION = typer.Option(help="Confidence level of the intervals, in (0, 1).")
 SEED_OPTION = typer.Option(help="Of all randomness: the same seed gives the same numbers.", show_default=True)
 JSON_OPTION = typer.Option("--json", help="Print the same facts as one JSON object.")
-DRAWS_OPTION = typer.Option(help="Bootstrap samples; the method's own number if left out.", min=1)
+# Ends move by a thousandth of their width at so many; a hundred times more would fill the memory.
+MOST_DRAWS = 1_000_000
+DRAWS_OPTION = typer.Option(
+    help="Bootstrap samples; the method's own number if left out.", min=1, max=MOST_DRAWS
+)
 BY_OPTION = typer.Option(
     metavar="COLUMN", help="Also within each value of a column, such as family, horizon_group or batch."
 )
@@ -108,6 +114,19 @@ def check_plot(path: Path | None) -> None:
         raise UsageError(f"--plot {path}: drawings are .svg or .html. Name the file so.")
     if path is not None and not path.parent.is_dir():
         raise UsageError(f"--plot {path}: there is no folder {path.parent}. Make it first.")
+
+
+def check_number(option: str, given: float | None, wanted: str, fits: Callable[[float], bool]) -> None:
+    """Refuse a number that is not finite or does not fit; one that was not given is right.
+
+    Args:
+        wanted: what to give, for the remedy: "a limit above 0".
+
+    Raises:
+        UsageError: names the option, its value and what to give.
+    """
+    if given is not None and not (math.isfinite(given) and fits(given)):
+        raise UsageError(f"{option} {given:g} is out of range. Give {wanted}.")
 
 
 def number_pairs(option: str, given: str) -> tuple[float, float]:

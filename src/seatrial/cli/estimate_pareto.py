@@ -16,6 +16,7 @@ from seatrial.cli.estimate_trials import (
     outcome_measure,
     refuse_mixed,
     valid_by_task,
+    words_on_money,
 )
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
@@ -61,6 +62,7 @@ def frontier(chosen: Chosen, asked: Asked, outcome: Outcome, cost: str, gate: fl
     refuse_other_tasks(chosen)
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     paid = number_measure(chosen, cost, "cost")
+    said += words_on_money(chosen, paid)
     violated = RATES["any_hard_violation"]
     watched = all(any(violated(r) is not None for r in cell.records) for cell in chosen.cells)
     if gate is not None and not watched:

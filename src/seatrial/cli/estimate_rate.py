@@ -1,13 +1,12 @@
 """``seatrial estimate rate``: a success rate, or a mean, by every interval that suits it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of, name_of
+from seatrial.cli.estimate_answer import Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_giving import estimated
 from seatrial.cli.estimate_options import BY_OPTION, Asked, Source
 from seatrial.cli.estimate_trials import (
@@ -96,9 +95,8 @@ def _line(cell: Cell, measure: Measure, asked: Asked, name: str, stratum: str) -
         quantity = measure.name
         first, *beside = rate_intervals(values, rng, asked.level, asked.draws or DRAWS)
     else:
-        limits = (0.0, 1.0) if measure.counts == "progress" else (-math.inf, math.inf)
         quantity, beside = f"mean {measure.name}", []
-        first = mean_over_tasks(values, measure.counts, asked.level, limits)
+        first = mean_over_tasks(values, measure.counts, asked.level, measure.limits)
     return Line(
         system=name,
         quantity=quantity + where,
@@ -140,8 +138,7 @@ def _means(
 
     values = valid_by_task(cell, measure.read)
     families = {record.task: record.family or "family unknown" for record in cell.records}
-    limits = (0.0, 1.0) if measure.counts in (SHARE, "progress") else (-math.inf, math.inf)
-    found = three_means(values, families, weights, asked.level, limits)
+    found = three_means(values, families, weights, asked.level, measure.limits)
     assert found.population is not None, "asked for"
     named = {"macro mean": found.macro, "micro mean": found.micro, "population mean": found.population}
     return [

@@ -9,7 +9,7 @@ import typer
 from seatrial.cli.estimate_answer import SHARE, Answer, Counted, Line, counts_of, name_of
 from seatrial.cli.estimate_drawing import Drawing
 from seatrial.cli.estimate_giving import estimated
-from seatrial.cli.estimate_options import Asked, Outcome, Source, number_pairs
+from seatrial.cli.estimate_options import Asked, Outcome, Source, check_number, number_pairs
 from seatrial.cli.estimate_trials import Chosen, Measure, number_measure, outcome_measure
 from seatrial.cli.options import flat
 from seatrial.estimate.estimate import Estimate
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 FAILED = "stopped by itself"
 AXIS = "elapsed_seconds"
-# How trials are read whose outcome, or whose cut, nobody knows: once all against, once all for the system.
+# How trials are read whose outcome, or whose cut, nobody knows: all as ended without success, all as
+# succeeded, and all as still running where they may have been cut off.
 Endings = Mapping[str, Sequence["Ending"]]
 Read = Callable[[Endings, "Generator"], "Timed"]
 
@@ -38,18 +39,25 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         worst, best: task to endings, unknown outcomes taken as failures and as successes.
+        running: the same, taken as cut off without a success wherever that may be.
         counted: the denominators.
-        unknown: trials read two ways.
+        unknown: trials read in these ways.
         unplaced: valid trials whose place is unknown; in no curve.
         late: successes among trials that a limit cut off.
     """
 
     worst: Endings
     best: Endings
+    running: Endings
     counted: Counted
     unknown: int
     unplaced: int
     late: int
+
+    @property
+    def ways(self) -> list[Endings]:
+        """What has to be read; one where nothing is unknown."""
+        return [self.worst, self.best, self.running] if self.unknown else [self.worst]
 
 
 @flat
@@ -92,15 +100,17 @@ def _survival(
     lines: list[Line] = []
     for name, one in watched.items():
         for budget in budgets:
-            share = read_both_ways(one, _within(budget, asked.level, draws), asked.seed)
-            lines.append(_line(name, f"success within {budget:.4g}", SHARE, one, share))
-        half = read_both_ways(one, _least(0.5, asked.level, draws), asked.seed)
+            share = read_every_way(one, _within(budget, asked.level, draws), asked.seed)
+            lines.append(_line(name, f"success within {budget:.4g} {spent.counts}", SHARE, one, share))
+        half = read_every_way(one, _least(0.5, asked.level, draws), asked.seed)
         lines.append(_line(name, "half have succeeded by", spent.counts, one, half))
         if stop:
-            mean = read_both_ways(
+            mean = read_every_way(
                 one, lambda e, rng: restricted_mean(e, stop, rng, asked.level, draws), asked.seed
             )
-            lines.append(_line(name, f"mean until any end, up to {stop:.4g}", spent.counts, one, mean))
+            lines.append(
+                _line(name, f"mean until any end, up to {stop:.4g} {spent.counts}", spent.counts, one, mean)
+            )
     drawn = Drawing(
         look="steps", rows=_curves(watched, asked), x=f"{axis} until the end of the trial",
         y="share that has succeeded",
@@ -134,6 +144,8 @@ def budget(
 
     A target that no budget reaches is said to be unreachable, or unreached within what was watched.
     """
+    for share in target or []:
+        check_number("--target", share, "a share of successes in (0, 1]", lambda one: 0 < one <= 1)
     estimated(
         source, "budget", asked, lambda chosen: _budget(chosen, asked, outcome, axis, (between, log), target)
     )
@@ -160,14 +172,20 @@ def _budget(
     lines: list[Line] = []
     for name, one in watched.items():
         if reach[1] > 0:
-            area = read_both_ways(
+            area = read_every_way(
                 one, lambda e, rng: budget_area(e, reach, rng, chosen_scale, asked.level, draws), asked.seed
             )
             lines.append(
-                _line(name, f"mean success from {reach[0]:.4g} to {reach[1]:.4g} ({scale})", SHARE, one, area)
+                _line(
+                    name,
+                    f"mean success from {reach[0]:.4g} to {reach[1]:.4g} {spent.counts} ({scale})",
+                    SHARE,
+                    one,
+                    area,
+                )
             )
         for wanted in targets or [0.5]:
-            least = read_both_ways(one, _least(wanted, asked.level, draws), asked.seed)
+            least = read_every_way(one, _least(wanted, asked.level, draws), asked.seed)
             lines.append(_line(name, f"least budget for {100 * wanted:g} %", spent.counts, one, least))
     drawn = Drawing(
         look="steps", rows=_curves(watched, asked), x=axis, y="share that has succeeded", log_x=over[1]
@@ -215,7 +233,9 @@ def watch(cell: Cell, measure: Measure, spent: Measure) -> Watched:
     # Loaded here, since numpy slows every start.
     from seatrial.estimate.endings import SUCCESS, Ending
 
-    ways: tuple[dict[str, list[Ending]], dict[str, list[Ending]]] = ({}, {})
+    worst: dict[str, list[Ending]] = {}
+    best: dict[str, list[Ending]] = {}
+    running: dict[str, list[Ending]] = {}
     unknown = unplaced = late = 0
     for record in cell.valid:
         at, outcome = spent.read(record), measure.read(record)
@@ -225,13 +245,15 @@ def watch(cell: Cell, measure: Measure, spent: Measure) -> Watched:
         late += outcome is True and record.censored is True
         open_end = outcome is None or (outcome is False and record.censored is None)
         unknown += open_end
-        worst = SUCCESS if outcome else None if record.censored else FAILED
-        best = SUCCESS if outcome is not False else None if record.censored is not False else FAILED
-        for found, cause in zip(ways, (worst, best), strict=True):
+        against = SUCCESS if outcome else None if record.censored else FAILED
+        cut = SUCCESS if outcome else FAILED if record.censored is False else None
+        favour = cut if outcome is False else SUCCESS
+        for found, cause in ((worst, against), (best, favour), (running, cut)):
             found.setdefault(record.task, []).append(Ending(float(at), cause))
     return Watched(
-        worst=ways[0],
-        best=ways[1],
+        worst=worst,
+        best=best,
+        running=running,
         counted=counts_of(cell, [measure.read(record) for record in cell.valid], True),
         unknown=unknown,
         unplaced=unplaced,
@@ -244,49 +266,49 @@ def longest(watched: Watched) -> float:
     return max((end.at for ends in watched.worst.values() for end in ends), default=0.0)
 
 
-def read_both_ways(watched: Watched, read: Read, seed: int) -> tuple["Timed", "Timed"]:
-    """A number with unknown outcomes as failures, and as successes; both on the same draws."""
+def read_every_way(watched: Watched, read: Read, seed: int) -> list["Timed"]:
+    """A number by each way unknown outcomes and cuts may be read; all on the same draws."""
     # Loaded here, since numpy slows every start.
     import numpy as np
 
-    worst = read(watched.worst, np.random.default_rng(seed))
-    return worst, worst if not watched.unknown else read(watched.best, np.random.default_rng(seed))
+    return [read(endings, np.random.default_rng(seed)) for endings in watched.ways]
 
 
 def between(ways: Sequence[Estimate], unknown: int) -> Estimate:
-    """One estimate that covers both ways; its value is null unless they agree."""
-    first, second = ways
-    if not unknown or first == second:
+    """One estimate that covers all ways; its value is null unless they agree."""
+    first = ways[0]
+    if not unknown or all(one == first for one in ways):
         return first
     values = [one.value for one in ways]
     ends = [end for one in ways for end in (one.low, one.high)]
     known = [end for end in ends if end is not None]
-    note = f"{unknown} trials whose outcome or cut is unknown are taken both ways"
+    note = f"{unknown} trials whose outcome or cut is unknown are taken every way"
     told = [value for value in values if value is not None]
-    span = f": between {min(told):.4g} and {max(told):.4g}." if len(told) == 2 else "."
+    span = f": between {min(told):.4g} and {max(told):.4g}." if len(told) == len(values) else "."
     return msgspec.structs.replace(
         first,
-        value=first.value if values[0] == values[1] else None,
+        value=first.value if len(set(values)) == 1 else None,
         low=None if len(known) < len(ends) else min(known),
         high=None if len(known) < len(ends) else max(known),
-        notes=[*dict.fromkeys([*first.notes, *second.notes]), note + span],
+        notes=[*dict.fromkeys(note for one in ways for note in one.notes), note + span],
     )
 
 
-def _line(name: str, quantity: str, counts: str, watched: Watched, found: tuple["Timed", "Timed"]) -> Line:
-    first, second = found
+def _line(name: str, quantity: str, counts: str, watched: Watched, found: list["Timed"]) -> Line:
+    first = found[0]
     facts: dict[str, Any] = {
         "analytic": first.analytic, "standard_error": first.standard_error, "draws": first.draws,
         "draws_unreached": first.draws_unreached, "unplaced": watched.unplaced,
-        "taken_both_ways": watched.unknown, "verified_timeouts": watched.late,
+        "taken_every_way": watched.unknown, "verified_timeouts": watched.late,
     }  # fmt: skip
-    if first is not second:
-        facts["as_failures"], facts["as_successes"] = first.estimate, second.estimate
+    if len(found) > 1:
+        names = ("as_failures", "as_successes", "as_still_running")
+        facts |= {way: one.estimate for way, one in zip(names, found, strict=True)}
     return Line(
         system=name,
         quantity=quantity,
         counts=counts,
-        estimate=between((first.estimate, second.estimate), watched.unknown),
+        estimate=between([one.estimate for one in found], watched.unknown),
         denominators=watched.counted,
         columns={"draws unreached": str(first.draws_unreached)} if first.draws else {},
         facts=facts,

@@ -10,6 +10,8 @@ from seatrial.cli.show_steps import visible
 from seatrial.estimate.estimate import Estimate
 from seatrial.report.unit_costs import finite
 
+PERCENTILE = ", percentile"
+CONSERVATIVE = "; conservative: counts run noise twice"
 COUNTS = {
     "trials": "trials", "infrastructure": "infrastructure", "valid": "valid", "events": "yes",
     "unknown": "unknown", "censored": "censored", "censored_events": "of them yes",
@@ -34,9 +36,18 @@ def as_text(answer: Answer, source: str, level: float, mixed: Sequence[str] = ()
 
 
 def _numbers(lines: Sequence[Line], level: float, marks: Sequence[str]) -> list[list[str]]:
-    """The rows of the first table; intervals beside the first come below it, without a name."""
+    """The rows of the first table; intervals beside the first come below it, without a name.
+
+    Values that are no shares have their unit in a column. Where one quantity has several intervals, another
+    column says what each is by.
+    """
     extra = list(dict.fromkeys(name for line in lines for name in line.columns))
-    head = ["system", "quantity", "value", f"{100 * level:g} % interval", "tasks", "trials", *extra]
+    units = any(_unit(line) for line in lines)
+    several = any(line.beside for line in lines)
+    head = [
+        "system", "quantity", "value", *(["unit"] if units else []), f"{100 * level:g} % interval",
+        *(["by"] if several else []), "tasks", "trials", *extra,
+    ]  # fmt: skip
     rows = [[*head, "see"] if any(marks) else head]
     places = iter(marks)
     for line in lines:
@@ -45,12 +56,25 @@ def _numbers(lines: Sequence[Line], level: float, marks: Sequence[str]) -> list[
             named = [line.system, line.quantity] if first else ["", "  or"]
             row = [
                 *named, value_words(line) if first else number_words(estimate.value, line.counts),
-                interval_words(estimate, line.counts), str(estimate.n_tasks), str(estimate.n_trials),
+                *([_unit(line)] if units else []), interval_words(estimate, line.counts),
+                *([_way(estimate)] if several else []), str(estimate.n_tasks), str(estimate.n_trials),
                 *(line.columns.get(name, "") if first else "" for name in extra),
             ]  # fmt: skip
             mark = next(places)
             rows.append([*row, mark] if any(marks) else row)
     return rows
+
+
+def _unit(line: Line) -> str:
+    """What the value counts; nothing for shares and points, which are printed with theirs."""
+    return "" if line.counts in (SHARE, POINTS) else line.counts
+
+
+def _way(estimate: Estimate) -> str:
+    """How an interval was made, in the few words that tell it from the others beside it."""
+    words = estimate.method.removesuffix(CONSERVATIVE).removesuffix(PERCENTILE)
+    words = words.split(" (")[0]
+    return f"{words} (conservative)" if estimate.method.endswith(CONSERVATIVE) else words
 
 
 def _sayings(lines: Sequence[Line]) -> tuple[list[str], list[str]]:

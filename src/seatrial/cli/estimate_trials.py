@@ -1,5 +1,6 @@
 """Which trials an estimate is made from: systems and arms apart, measures and axes by name."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,17 @@ import msgspec
 from seatrial.cli.estimate_options import Asked
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.load import LoadedRecords, differences, load_records
+from seatrial.importers.mapping import least, unit_of
 from seatrial.importers.metr import HUMAN
 from seatrial.records.trial import TrialRecord
-from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell
+from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, limits_of
 from seatrial.spec.faults import choose, shown
 
 SUCCESS = "success"
+MONEY = "money"
+SHARES = (0.0, 1.0)
+# Columns that hold shares and are no rows of the main table.
+_SHARES = ("max_progress", "regression_depth")
 # Columns that say where a row comes from, not what a trial showed.
 _NO_STRATUM = ("experiment", "trial", "system", "arm")
 _NO_MEASURE = ("seed", "attempt", "repeat", "weight")
@@ -28,12 +34,14 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
         yes_no: whether it is an outcome.
         read: its value of one record; null is unknown.
         counts: what a value counts, for example "seconds"; "share" for outcomes.
+        limits: least and greatest value there can be, infinite where there is none.
     """
 
     name: str
     yes_no: bool
     read: Callable[[TrialRecord], Any]
     counts: str
+    limits: tuple[float, float] = SHARES
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,14 +211,52 @@ def find_measure(chosen: Chosen, name: str) -> tuple[Measure, list[str]]:
         return Measure(name=name, yes_no=True, read=RATES[name], counts="share"), []
     if name in QUANTITIES:
         read, counts = QUANTITIES[name]
-        return Measure(name=name, yes_no=False, read=read, counts=counts), []
+        if name == MONEY:
+            counts = _currency(chosen.records) or counts
+        return Measure(name=name, yes_no=False, read=read, counts=counts, limits=limits_of_measure(name)), []
     kinds = _columns()
     if name not in kinds:
         known = measures_with_values(chosen.records)
         raise UsageError(f"there is no measure {shown(name)}. {choose(name, known, 'one that has values')}.")
     yes_no = kinds[name] is bool
-    counts = "share" if yes_no else name
-    return Measure(name=name, yes_no=yes_no, read=lambda r: getattr(r, name), counts=counts), []
+    counts = "share" if yes_no else unit_of(name) or name
+    limits = limits_of_measure(name)
+    return Measure(
+        name=name, yes_no=yes_no, read=lambda r: getattr(r, name), counts=counts, limits=limits
+    ), []
+
+
+def _currency(records: Sequence[TrialRecord]) -> str | None:
+    """What money is in; null where nothing was priced, or in several currencies."""
+    found = {record.currency for record in records if record.currency is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def was_priced(records: Sequence[TrialRecord]) -> bool:
+    """Whether money says anything of these trials: 0 in no currency is what those without a model spent."""
+    return any(record.money or record.currency is not None for record in records)
+
+
+def words_on_money(chosen: Chosen, measure: Measure) -> list[str]:
+    """That nothing was priced, where money is asked for all the same."""
+    if measure.name != MONEY or was_priced(chosen.records):
+        return []
+    return ["Money is 0 in no currency: nothing was priced, so it tells no systems apart."]
+
+
+def limits_of_measure(name: str) -> tuple[float, float]:
+    """Least and greatest value a measure can have.
+
+    Shares lie in [0, 1] and amounts at 0 or above. A score has the range of its source, which nobody says, so
+    it is without limits, and so is a name that is no measure.
+    """
+    if name in QUANTITIES:
+        return limits_of(QUANTITIES[name][1])
+    kinds = _columns()
+    if name in (SUCCESS, *RATES) or name in _SHARES or kinds.get(name) is bool:
+        return SHARES
+    low = least(name) if name in kinds else None
+    return (-math.inf if low is None else low, math.inf)
 
 
 def _success(chosen: Chosen) -> tuple[Measure, list[str]]:

@@ -1,11 +1,13 @@
 """``seatrial estimate verifier-error``: what a verifier gets wrong, and what success rate that leaves."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seatrial.calibrate.record import read_calibration
+from seatrial.calibrate.record import Outcome, read_calibration
 from seatrial.cli.estimate_answer import SHARE, Answer, Line, counts_of, name_of
 from seatrial.cli.estimate_giving import Origin, computed, delivered
 from seatrial.cli.estimate_options import Asked
@@ -16,12 +18,27 @@ from seatrial.errors import SpecError
 from seatrial.importers.csv_text import read_csv
 from seatrial.importers.request import Piece
 from seatrial.importers.rows import Row
+from seatrial.report.wording import counted
 from seatrial.spec.reading import read_bytes
 
 COLUMNS = ("product", "quality", "accepted")
 EXPECTS = "a CSV with the columns product, quality (good or bad) and accepted (true, false or empty)"
 
 Judged = dict[str, list[bool | None]]
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products of known quality, and those that tell nothing of a verifier of final states.
+
+    Attributes:
+        good, bad: product to whether each judging of it accepted.
+        lawless: products that must be rejected and broke a hard constraint, or may have.
+    """
+
+    good: Judged = field(default_factory=dict)
+    bad: Judged = field(default_factory=dict)
+    lawless: list[str] = field(default_factory=list)
 
 
 @flat
@@ -42,16 +59,17 @@ def verifier_error(
 ) -> None:  # fmt: skip
     """Recall on good and on bad products apart, precision, idempotence; and a run's success corrected.
 
-    Good products are references and other right solutions, bad ones all that must be rejected. The
+    Good products are references and other right solutions, bad ones all that must be rejected for their
+    final state: one that broke a hard constraint may be right by it, and is left out and counted. The
     corrected rate (Rogan and Gladen) joins the uncertainty of all three rates.
     """
     asked = drawn.asked()
-    good, bad = _products(sources)
+    products = _products(sources)
     chosen = None
     if run is not None:
         chosen = choose_trials(run, Asked(level=asked.level, allow_mixed=allow_mixed))
     where = ", ".join(map(str, sources))
-    answer = computed(where, "verifier error", lambda: _answer(good, bad, chosen, asked))
+    answer = computed(where, "verifier error", lambda: _answer(products, chosen, asked))
     origin = Origin(
         source=where,
         experiments=chosen.loaded.experiments if chosen else [],
@@ -61,9 +79,9 @@ def verifier_error(
     delivered(answer, "verifier-error", origin, asked)
 
 
-def _products(sources: list[Path]) -> tuple[Judged, Judged]:
-    """Every product's judgements: good ones, and bad ones."""
-    found: tuple[Judged, Judged] = ({}, {})
+def _products(sources: list[Path]) -> Products:
+    """Every product's judgements."""
+    found = Products()
     for source in sources:
         if source.is_dir():
             _of_task(source, found)
@@ -72,27 +90,33 @@ def _products(sources: list[Path]) -> tuple[Judged, Judged]:
     return found
 
 
-def _of_task(folder: Path, found: tuple[Judged, Judged]) -> None:
+def _of_task(folder: Path, found: Products) -> None:
     calibration = read_calibration(folder)
     if calibration is None:
         raise SpecError(
             str(folder), "", "the task was never calibrated", f"Run `seatrial calibrate {folder}`"
         )
     for product in calibration.products:
-        judged = found[0 if product.expected == "accepted" else 1]
-        judged[f"{calibration.task}: {product.name}"] = [
-            outcome.strict_success
-            for outcome in product.outcomes
-            if outcome.terminal_class != "infrastructure"
-        ]
+        name = f"{calibration.task}: {product.name}"
+        judged = [one for one in product.outcomes if one.terminal_class != "infrastructure"]
+        good = product.expected == "accepted"
+        if not good and not _lawful(judged):
+            found.lawless.append(name)
+            continue
+        (found.good if good else found.bad)[name] = [outcome.strict_success for outcome in judged]
 
 
-def _of_table(path: Path, found: tuple[Judged, Judged]) -> None:
+def _lawful(outcomes: Sequence[Outcome]) -> bool:
+    """Whether no trial broke a hard constraint: only then must the final state be why it is rejected."""
+    return all(outcome.hard_violations == 0 for outcome in outcomes)
+
+
+def _of_table(path: Path, found: Products) -> None:
     for row in read_csv(Piece(str(path), path.name, read_bytes(path), 0), EXPECTS, COLUMNS):
         quality = row.text("quality")
         if quality not in ("good", "bad"):
             raise row.fault("quality", f"{quality!r} is not known", "Write good or bad")
-        judged = found[0 if quality == "good" else 1]
+        judged = found.good if quality == "good" else found.bad
         judged.setdefault(row.text("product"), []).append(_accepted(row))
 
 
@@ -106,10 +130,11 @@ def _accepted(row: Row) -> bool | None:
     return word.strip().lower() == "true"
 
 
-def _answer(good: Judged, bad: Judged, chosen: Chosen | None, asked: Asked) -> Answer:
+def _answer(products: Products, chosen: Chosen | None, asked: Asked) -> Answer:
     # Loaded with the estimates, which most commands do without.
     from seatrial.estimate.verifier_error import verifier_error as errors
 
+    good, bad = products.good, products.bad
     found = errors(good, bad, asked.level)
     parts = {
         "recall on good products": found.recall_good,
@@ -124,6 +149,12 @@ def _answer(good: Judged, bad: Judged, chosen: Chosen | None, asked: Asked) -> A
     said = [
         f"{len(good)} good and {len(bad)} bad products; tasks counts products and trials judgements here."
     ]
+    if products.lawless:
+        count, names = len(products.lawless), ", ".join(products.lawless)
+        said.append(
+            f"Left out: {counted(count, 'product')} that must be rejected and broke a hard constraint, or may"
+            f" have ({names}): the final state may be right, so that accepting it is no error."
+        )
     if chosen is not None:
         corrected, more = _corrected(good, bad, chosen, asked)
         lines += corrected

@@ -21,7 +21,16 @@ from seatrial.cli.estimate_trials import (
     number_measure,
     valid_by_task,
 )
-from seatrial.cli.gate_rules import MARGINS, PER_SUCCESS, QUANTILE, Regression, Rule, Rules, read_rules
+from seatrial.cli.gate_rules import (
+    INVALID,
+    MARGINS,
+    PER_SUCCESS,
+    QUANTILE,
+    Regression,
+    Rule,
+    Rules,
+    read_rules,
+)
 from seatrial.cli.show_steps import visible
 from seatrial.errors import UsageError
 from seatrial.estimate.estimate import Estimate
@@ -33,7 +42,6 @@ if TYPE_CHECKING:
     from seatrial.estimate.regression import Side
 
 FINDING_STATUS = 1
-INVALID = "infrastructure"
 CHANGE = "change in "
 Estimates = dict[str, dict[str, Estimate]]
 
@@ -158,7 +166,7 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
     if match := PER_SUCCESS.fullmatch(rule.measure):
         paid = number_measure(chosen, match["of"], "cost")
         costs, outcomes = by_task(cell.every, paid.read), valid_by_task(cell, success.read)
-        return cost_per_success(costs, outcomes, rng, options.level).estimate
+        return cost_per_success(costs, outcomes, rng, options.level).wider
     if match := QUANTILE.fullmatch(rule.measure):
         spent = number_measure(chosen, match["of"], "cost")
         ends: dict[str, list[Ending]] = {}
@@ -176,7 +184,28 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
     values = valid_by_task(cell, measure.read)
     if measure.yes_no:
         return rate_over_tasks(values, options.level)
-    return mean_over_tasks(values, measure.counts, options.level)
+    if rule.at_most is not None and _all_zero_counts(values):
+        return _share_with_any(values, measure.name, options.level)
+    return mean_over_tasks(values, measure.counts, options.level, measure.limits)
+
+
+def _all_zero_counts(values: dict[str, list[Any]]) -> bool:
+    """Whether every trial counted, and counted none: a mean of such has no interval."""
+    every = [value for trials in values.values() for value in trials]
+    return bool(every) and all(isinstance(value, int) and value == 0 for value in every)
+
+
+def _share_with_any(values: dict[str, list[Any]], name: str, level: float) -> Estimate:
+    """The share of trials with any, which has an interval at 0 too, in place of the mean count."""
+    # Loaded with the estimates, which most commands do without.
+    from seatrial.estimate.rates import rate_over_tasks
+
+    share = rate_over_tasks({task: [value > 0 for value in trials] for task, trials in values.items()}, level)
+    note = (
+        f"{name} is 0 in all {share.n_trials} trials, and such counts show no spread. The interval is that "
+        "of the share of trials with any; where one trial has several their mean would be larger."
+    )
+    return msgspec.structs.replace(share, notes=[*share.notes, note])
 
 
 def _regression(
@@ -247,7 +276,13 @@ def _text(result: "GateResult", limits: list[str], system: str) -> list[str]:
         for found in result.findings
         if found.estimate is not None
     )
+    notes = dict.fromkeys(
+        f"note: {found.rule.measure}: {note}"
+        for found in result.findings
+        if found.estimate is not None
+        for note in found.estimate.notes
+    )
     return [
         f"{system}: {result.verdict}", "", *aligned(rows), "", *(found.reason for found in result.findings),
-        *methods, *(f"limit: {line}" for line in limits),
+        *methods, *notes, *(f"limit: {line}" for line in limits),
     ]  # fmt: skip

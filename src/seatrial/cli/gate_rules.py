@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.cli.estimate_trials import SHARES, limits_of_measure
 from seatrial.spec.faults import Source, shown
 from seatrial.spec.reading import check_schema, convert, read_toml
 from seatrial.spec.task import Strict
@@ -14,6 +15,8 @@ SCHEMA = "seatrial/gate@1"
 WHOLE = "all"
 QUANTILE = re.compile(r"(?P<of>\w+)_p(?P<percent>50|90|95|99)")
 PER_SUCCESS = re.compile(r"(?P<of>\w+)_per_success")
+# Share of all trials without a valid attempt: the one measure that is no column of the records.
+INVALID = "infrastructure"
 
 
 class Rule(Strict, frozen=True, kw_only=True):
@@ -50,6 +53,7 @@ class Rules(Strict, frozen=True, kw_only=True):
     regression: Regression | None = None
 
 
+RATE_MARGINS = ("success", "violations")
 MARGINS = ("success", "violations", "p95", "unit_cost")
 
 
@@ -84,12 +88,33 @@ def _check_rule(source: Source, rule: Rule) -> None:
         raise source.fault("", f"{shown(rule.measure)} has {len(limits)} limits", "Give at_least or at_most")
     if not math.isfinite(limits[0]):
         raise source.fault("", f"the limit {limits[0]} is not finite", "Write a finite number")
+    low, high = _limits(rule.measure)
+    if not low <= limits[0] <= high:
+        key = "at_most" if rule.at_least is None else "at_least"
+        raise source.fault(
+            key, f"{shown(rule.measure)} is never {limits[0]:g}", _within(limits[0], low, high)
+        )
     if not rule.strata:
         raise source.fault("strata", "there is none", f"Write {shown([WHOLE])} for all tasks")
     if rule.cap is not None and (rule.cap <= 0 or not QUANTILE.fullmatch(rule.measure)):
         raise source.fault(
             "cap", f"{rule.cap} has no use here", "Give one above 0, and only to quantiles (…_p95)"
         )
+
+
+def _limits(measure: str) -> tuple[float, float]:
+    """Least and greatest value that a rule's measure can have."""
+    if measure == INVALID:
+        return SHARES
+    spent = QUANTILE.fullmatch(measure) or PER_SUCCESS.fullmatch(measure)
+    return (limits_of_measure(spent["of"])[0], math.inf) if spent else limits_of_measure(measure)
+
+
+def _within(written: float, low: float, high: float) -> str:
+    """What to write in place of a limit that no value can have."""
+    if high == 1 < written <= 100:
+        return f"Write a share in [0, 1], such as {written / 100:g} for {written:g} %"
+    return f"Write a number of at least {low:g}" + ("" if high == math.inf else f" and at most {high:g}")
 
 
 def _check_regression(source: Source, regression: Regression) -> None:
@@ -99,5 +124,7 @@ def _check_regression(source: Source, regression: Regression) -> None:
     for name, margin in given.items():
         if margin is not None and margin < 0:
             raise source.fault(name, f"{margin} is negative", "Write how much worse is allowed, 0 or more")
+        if margin is not None and name in RATE_MARGINS and margin > 1:
+            raise source.fault(name, f"a rate never changes by {margin:g}", _within(margin, 0.0, 1.0))
     if not regression.strata:
         raise source.fault("strata", "there is none", f"Write {shown([WHOLE])} for all tasks")

@@ -10,12 +10,13 @@ import typer
 
 from seatrial.cli.compare_sides import choose_sides
 from seatrial.cli.estimate_answer import POINTS, plain
-from seatrial.cli.estimate_options import JSON_OPTION, Asked
+from seatrial.cli.estimate_options import JSON_OPTION, Asked, check_number
 from seatrial.cli.estimate_text import aligned, interval_words, number_words
 from seatrial.cli.estimate_trials import SUCCESS, find_measure, valid_by_task
 from seatrial.cli.options import flat
 from seatrial.cli.show_steps import visible
 from seatrial.errors import UsageError
+from seatrial.report.wording import counted
 
 if TYPE_CHECKING:
     from seatrial.estimate.sequential import Interim, Watch
@@ -72,6 +73,14 @@ def sequential(design: Design, looking: Looking, json: Annotated[bool, JSON_OPTI
     A look says "continue", "stop" or "insufficient": all planned information is in and no boundary was
     crossed, which is not that there is no difference.
     """
+    for share in design.information or []:
+        check_number(
+            "--information", share, "a share of the planned tasks in (0, 1]", lambda one: 0 < one <= 1
+        )
+    if sorted(set(design.information or [])) != (design.information or []):
+        shares = ", ".join(f"{share:g}" for share in design.information or [])
+        raise UsageError(f"no plan: --information {shares} does not rise. Give each look once, in order.")
+    check_number("--alpha", design.alpha, "an error in (0, 1), such as 0.05", lambda one: 0 < one < 1)
     try:
         data, text = _look(design, looking) if looking.run is not None else _boundaries(design)
     except ValueError as fault:
@@ -108,15 +117,20 @@ def _look(design: Design, looking: Looking) -> tuple[dict[str, Any], list[str]]:
 
     if looking.planned_tasks is None:
         raise UsageError("a look needs --planned-tasks, of which the tasks so far are the information.")
-    names, now = _now(looking, looking.planned_tasks)
+    names, now, said = _now(looking, looking.planned_tasks)
     looks = [*map(_earlier, looking.earlier or []), now]
     found = watch(looks, design.alpha, design.shape.value, 1 if design.one_sided else 2)
     code = ":".join(
         "none" if part is None else f"{part:.9g}"
         for part in (now.information, now.difference, now.error, now.n_tasks, now.n_trials)
     )
-    data = {"a": names[0], "b": names[1], "watch": found, "look": code, "measure": looking.measure}
-    return data, _watch_text(names, found, code)
+    data = {"a": names[0], "b": names[1], "watch": found, "look": code, "measure": looking.measure,
+            **said}  # fmt: skip
+    return data, [
+        *_watch_text(names, found, code),
+        *(f"limit: {line}" for line in said["limits"]),
+        *(f"mixed: {line}" for line in said["mixed"]),
+    ]
 
 
 def _watch_text(names: tuple[str, str], found: "Watch", code: str) -> list[str]:
@@ -134,8 +148,11 @@ def _watch_text(names: tuple[str, str], found: "Watch", code: str) -> list[str]:
     ]
 
 
-def _now(looking: Looking, planned: int) -> tuple[tuple[str, str], "Interim"]:
-    """The paired difference so far and its standard error over tasks; unknown outcomes stop a look."""
+def _now(looking: Looking, planned: int) -> tuple[tuple[str, str], "Interim", dict[str, list[str]]]:
+    """The paired difference so far and its standard error over tasks, and what it leaves out or mixes.
+
+    Unknown outcomes stop a look.
+    """
     # Loaded here, since most commands need no statistics.
     from seatrial.estimate.clustered import clustered_spread
     from seatrial.estimate.sequential import Interim
@@ -143,7 +160,7 @@ def _now(looking: Looking, planned: int) -> tuple[tuple[str, str], "Interim"]:
     assert looking.run is not None, "asked for"
     asked = replace(Asked(), allow_mixed=looking.allow_mixed, common_tasks=True)
     sides = choose_sides([looking.run], (looking.a, looking.b), asked)
-    measure, _ = find_measure(sides.chosen, looking.measure)
+    measure, limits = find_measure(sides.chosen, looking.measure)
     left, right = (valid_by_task(cell, measure.read) for cell in (sides.a, sides.b))
     tasks = [task for task in sorted(left) if left[task] and right[task]]
     trials = [value for task in tasks for value in (*left[task], *right[task])]
@@ -162,7 +179,11 @@ def _now(looking: Looking, planned: int) -> tuple[tuple[str, str], "Interim"]:
         information=len(tasks) / planned, difference=spread.mean, error=spread.error or None,
         n_tasks=len(tasks), n_trials=len(trials),
     )  # fmt: skip
-    return (sides.a.system, sides.b.system), interim
+    limits = [*sides.chosen.limits, *limits]
+    if lost := len(left) - len(tasks):
+        limits.append(f"Left out for want of a valid trial of one of the two: {counted(lost, 'task')}.")
+    said = {"limits": limits, "mixed": sides.chosen.mixed}
+    return (sides.a.system, sides.b.system), interim, said
 
 
 def _earlier(given: str) -> "Interim":

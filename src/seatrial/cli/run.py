@@ -1,5 +1,7 @@
 """``seatrial run``: run an experiment, or go on with an unfinished run."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +17,7 @@ from seatrial.errors import SeatrialError
 from seatrial.evidence.read import read_run
 from seatrial.journal.run import RunFolder
 from seatrial.records.table import write_records
+from seatrial.records.trial import TrialRecord
 from seatrial.schedule.open_run import HeldRun, hold_run
 from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, Tally, run_plan
@@ -148,13 +151,23 @@ def _conclude(folder: RunFolder, tally: Tally, json: bool) -> None:
     if json:
         typer.echo(msgspec.json.encode(_outcome(folder, tally, msgspec.to_builtins(records))).decode())
     else:
-        for record in records:
-            typer.echo(f"  {record.trial}: {record.terminal_class}")
+        for line in closing_lines(records):
+            typer.echo(line)
         typer.echo(f"Cost so far: {cost(tally.spent)}")
         if tally.left:
             typer.echo(f"{tally.left} trials of the plan are left. Give the same command again to go on.")
         typer.echo(f"Run folder: {folder.folder}")
     _end(tally)
+
+
+def closing_lines(records: Sequence[TrialRecord]) -> list[str]:
+    """How every attempt ended, one a line; those of a trial that has several are told apart."""
+    attempts = Counter(record.trial for record in records)
+    return [
+        f"  {record.trial}{f', attempt {record.attempt}' if attempts[record.trial] > 1 else ''}: "
+        f"{record.terminal_class}"
+        for record in records
+    ]
 
 
 def _outcome(folder: RunFolder, tally: Tally, records: object) -> dict[str, object]:

@@ -54,7 +54,8 @@ def shell(
     come from a pipe. The run is one of a person, marked so, and never mixed with trials of agents.
 
     Exit code 1 when a finished session is no safe success, a budget ended it, or the last `:verify` found a
-    subgoal that does not pass; 2 at the first line of a pipe that means nothing.
+    subgoal that does not pass; 2 when a line of a pipe means nothing. Such a line ends the session, unless
+    the work does not depend on it (`:save`, `:verify`, `:watch`): then it is told and passed over.
     """
     loaded = load_task(task)
     script = None if play is None else load_script(_script(task, play), loaded.spec.environment.services)
@@ -69,6 +70,8 @@ def shell(
         record = read_run(folder).attempts[-1].record
         write_records(folder / "records.parquet", [record])
         _conclude(record, out, json)
+    if front.passed_over:
+        raise typer.Exit(2)
     # Time may have run out before a person left, so the record says how it ended and not what was typed.
     broken_off = record.stop_reason in (LEFT, "gave_up")
     solved = record.stop_reason == "finished" and record.safe_success is True
@@ -90,9 +93,12 @@ def _work(
     def say(text: str) -> None:
         typer.echo(text, err=json)
 
+    def complain(text: str) -> None:
+        typer.echo(f"seatrial: {text}", err=True)
+
     lines = Input()
     with Session(job) as session:
-        front = Front(loaded, session, lines, say)
+        front = Front(loaded, session, lines, say, complain)
         if lines.is_terminal:
             say(f"{loaded.spec.id}: you are in its sandbox. `:goal` shows what to do, `:help` what there is.")
         if watch:

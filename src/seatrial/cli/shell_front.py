@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from seatrial.cli.shell_input import Input, is_colon
-from seatrial.cli.shell_save import Deed, save_solution
+from seatrial.cli.shell_save import Deed, kept, save_solution
 from seatrial.cli.show_steps import visible, visible_line
 from seatrial.errors import UsageError
 from seatrial.journal.entries import ROOTS
@@ -34,6 +34,8 @@ HINTS = {
     "export": "each command runs in a shell of its own, so nothing exported lasts. Set it in the same line",
     "exit": "there is no shell to leave. Type `:finish`, `:giveup` or `:quit`",
 }
+# What leaves the work as it is, so that the lines after it mean the same when it cannot be done.
+ASIDE = re.compile(r":(save|verify|watch)\b")
 HELP = """\
 A plain line is a shell command, run as the agent's would be: each in a fresh bash, through the gateway, with
 the task's rules and budget, and recorded. Quotes, blocks, heredocs and a backslash go on in the next line.
@@ -63,13 +65,19 @@ class Front:
         session: the process that holds the trial.
         lines: where commands come from.
         say: shows a text.
+        complain: shows what is wrong with a line of a pipe that was passed over.
 
     Attributes:
         unmet: subgoals that the last ``:verify`` found other than passed.
+        passed_over: whether a line of a pipe was complained of and the session went on.
     """
 
-    def __init__(self, task: LoadedTask, session: Session, lines: Input, say: Callable[[str], None]) -> None:
-        self._task, self._session, self._lines, self._say = task, session, lines, say
+    def __init__(
+        self, task: LoadedTask, session: Session, lines: Input, say: Callable[[str], None],
+        complain: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._task, self._session, self._lines = task, session, lines
+        self._say, self._complain = say, complain
         self._cwd, self._watched = HOME, False
         self._deeds: list[Deed] = []
         self._known: dict[str, str] = {}
@@ -77,6 +85,7 @@ class Front:
         self._broken_told = 0
         self._over = False
         self.unmet: list[str] = []
+        self.passed_over = False
         self._commands: dict[str, Callable[[str], None]] = {
             "help": self._help, "goal": self._goal, "cd": self._cd, "read": self._read, "write": self._write,
             "edit": self._edit, "verify": self._verify, "progress": self._progress, "watch": self.watch,
@@ -94,9 +103,11 @@ class Front:
         """Take commands until the trial has ended or there are no more.
 
         Raises:
-            UsageError: at a pipe, the first line that means nothing; at a terminal it is only told.
+            UsageError: at a pipe, the first line that means nothing, unless the work does not depend on it
+                (``:save``, ``:verify``, ``:watch``); that one, and any at a terminal, is only told.
         """
         while not self.over:
+            text: str | None = None
             try:
                 text = self._lines.command(f"{self._cwd}$ ")
                 if text is None:
@@ -108,9 +119,14 @@ class Front:
                     raise
                 self._say("")
             except (UsageError, OSError) as fault:
-                if not self._lines.is_terminal:
-                    raise UsageError(f"line {self._lines.begun}: {fault}") from fault
-                self._say(str(fault))
+                problem = f"line {self._lines.begun}: {fault}"
+                if self._lines.is_terminal:
+                    self._say(str(fault))
+                elif ASIDE.match(text or ""):
+                    self._complain(problem)
+                    self.passed_over = True
+                else:
+                    raise UsageError(problem) from fault
 
     def obey(self, text: str) -> None:
         """Do what one command says."""
@@ -174,13 +190,7 @@ class Front:
     def _write(self, rest: str) -> None:
         path, taken, source = rest.partition("<")
         place = self._place(path.strip(), "write")
-        if taken:
-            try:
-                content = Path(source.strip()).read_text(encoding="utf-8")
-            except UnicodeDecodeError:
-                raise UsageError(f"{source.strip()}: is not UTF-8. Write it with a shell command.") from None
-        else:
-            content = self._lines.block(place)
+        content = _own_text(source.strip()) if taken else self._lines.block(place)
         self._act("write_file", {"path": place, "content": content})
 
     def _edit(self, path: str) -> None:
@@ -197,15 +207,15 @@ class Front:
             raise UsageError(f"{place}: is no text or too long to be edited here. Use a shell command.")
         with tempfile.TemporaryDirectory() as folder:
             mine = Path(folder) / posixpath.basename(place)
-            mine.write_text(before, encoding="utf-8")
-            editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+            mine.write_bytes(before.encode())
+            editor = _editor()
             # The editor's interrupts are its own.
             handler = signal.signal(signal.SIGINT, lambda number, frame: None)
             try:
-                subprocess.run([*shlex.split(editor), str(mine)], check=False)
+                subprocess.run([*editor, str(mine)], check=False)
             finally:
                 signal.signal(signal.SIGINT, handler)
-            after = mine.read_text(encoding="utf-8")
+            after = _own_text(str(mine))
         if after == before:
             self._say("[unchanged, not written]")
         else:
@@ -322,9 +332,45 @@ class Front:
             self._say(f"{resource}: {amount:.4g} {bound}")
 
     def _save(self, name: str) -> None:
-        path = save_solution(self._task.folder, name, self._deeds)
-        kept = ", ".join(str(deed.step) for deed in self._deeds if deed.changed)
-        self._say(f"{path}: the steps that changed the state ({kept}), and a finish")
+        broke = {event.step: event.constraint for event in self._broken if event.certain}
+        deeds = kept(self._deeds, broke)
+        path = save_solution(self._task.folder, name, deeds)
+        steps = ", ".join(str(deed.step) for deed in deeds)
+        self._say(f"{path}: the steps that changed the state or broke a rule ({steps}), and a finish")
+        for deed in deeds:
+            if deed.step in broke:
+                self._say(
+                    f"  step {deed.step} broke {broke[deed.step]} and is kept: a solution that must be "
+                    "accepted must not have it"
+                )
+
+
+def _own_text(path: str) -> str:
+    """What a file of the person's own holds, to the byte.
+
+    Raises:
+        UsageError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return Path(path).read_bytes().decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not UTF-8. Write it with a shell command.") from None
+    except (OSError, ValueError) as fault:  # a name with a null byte is a wrong value
+        reason = getattr(fault, "strerror", None) or fault
+        raise UsageError(f"{path!r}: cannot be read: {reason}. Give a file of yours.") from fault
+
+
+def _editor() -> list[str]:
+    """The person's editor, as a command.
+
+    Raises:
+        UsageError: its quotes do not close.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        return shlex.split(command)
+    except ValueError as fault:
+        raise UsageError(f"the editor {command!r} is no command: {fault}. Set EDITOR anew.") from fault
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:

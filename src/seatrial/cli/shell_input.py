@@ -31,23 +31,27 @@ class Input:
         """The next line without its end; null when there is no more.
 
         Raises:
+            UsageError: the line is not UTF-8.
             KeyboardInterrupt: at a terminal: the line is thrown away.
         """
-        if self.is_terminal:
-            try:
+        try:
+            if self.is_terminal:
                 text = input(prompt)
-            except EOFError:
-                print()
-                return None
-        else:
-            try:
-                text = sys.stdin.readline()
-            except UnicodeDecodeError as fault:
-                self.begun = self.number + 1
-                raise UsageError(f"the input is not UTF-8: {fault.reason}.") from fault
-            if not text:
-                return None
-            text = text.removesuffix("\n")
+                # Some locales hand over such bytes as characters that nothing could write down.
+                text.encode()
+            else:
+                # As bytes: how the text layer reads others depends on the locale, and it reads ahead.
+                data = sys.stdin.buffer.readline()
+                if not data:
+                    return None
+                text = data.decode().removesuffix("\n").removesuffix("\r")
+        except EOFError:
+            print()
+            return None
+        except (UnicodeDecodeError, UnicodeEncodeError) as fault:
+            self.number += 1
+            self.begun = self.number
+            raise UsageError(f"the input is not UTF-8: {fault.reason}.") from fault
         self.number += 1
         return text
 

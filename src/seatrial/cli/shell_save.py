@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from seatrial.spec.faults import NAME, NAME_RULE
 from seatrial.spec.toml_text import table_text
 
 FOLDER = "solutions"
-HEAD = "# From a person's session in `seatrial shell`: the steps that changed the state.\n"
+HEAD = "# From a person's session in `seatrial shell`: the steps that changed the state or broke a rule.\n"
 ENDING = {"tool": "finish", "summary": "done as a person did it"}
 
 
@@ -33,13 +33,18 @@ class Deed:
     changed: bool
 
 
+def kept(deeds: Sequence[Deed], broke: Collection[int]) -> list[Deed]:
+    """What a solution is made of: what changed the state, and what broke a rule, if only by looking."""
+    return [deed for deed in deeds if deed.changed or deed.step in broke]
+
+
 def save_solution(task: Path, name: str, deeds: Sequence[Deed]) -> Path:
-    """Write the state-changing steps and a ``finish`` as ``solutions/NAME.toml``.
+    """Write steps and a ``finish`` as ``solutions/NAME.toml``.
 
     Args:
         task: the task's folder.
         name: with or without ``.toml``.
-        deeds: of the session so far.
+        deeds: what to write, see ``kept``.
 
     Returns:
         The new file.
@@ -50,9 +55,9 @@ def save_solution(task: Path, name: str, deeds: Sequence[Deed]) -> Path:
     name = name.removesuffix(".toml")
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a solution's name. {NAME_RULE}.")
-    steps = [{"tool": deed.tool, **deed.arguments} for deed in deeds if deed.changed]
+    steps = [{"tool": deed.tool, **deed.arguments} for deed in deeds]
     if not steps:
-        raise UsageError("no step has changed anything yet. Do the work, then save it.")
+        raise UsageError("no step has changed anything yet, or broken a rule. Do the work, then save it.")
     steps.append(ENDING)
     text = HEAD + "\n".join(table_text("[step]", step) for step in steps)
     try:

@@ -13,7 +13,7 @@ from rich.text import Text
 from seatrial.cli.show_follow import follow_run, standing_words
 from seatrial.cli.show_headline import print_headline
 from seatrial.cli.show_imported import show_imported
-from seatrial.cli.show_steps import print_steps, visible
+from seatrial.cli.show_steps import print_steps, visible, visible_line
 from seatrial.errors import UsageError
 from seatrial.evidence.standing import RunWatch
 from seatrial.journal.run import RunFolder
@@ -25,6 +25,9 @@ WASTE = {"idle_actions": "idle", "wasted_unread": "unread", "wasted_undone": "un
 # Printed only where a journal says something of them.
 ONLY_IF_KNOWN = ("model_retries", "model_failures")
 COLOURS = {"success": "green", "failure": "red", "infrastructure": "yellow", "unknown": "yellow"}
+# What says nothing where the end was not the system's doing, whatever the state was then.
+OF_THE_SYSTEM = ("strict_success", "safe_success", "premature_finish")
+UNCOUNTED = "The end was not the system's doing: the attempt is in no rate."
 # Groups of TrialRecord columns for one trial's page, each with what it is about.
 GROUPS = {
     "Outcome": ["terminal_class", "stop_reason", "censored", "strict_success", "safe_success",
@@ -85,6 +88,7 @@ def show(
         print_trial(console, data)
         if steps:
             print_steps(console, data["steps"])
+            print_ending(console, data)
 
 
 def print_overview(console: Console, data: dict[str, Any]) -> None:
@@ -105,9 +109,10 @@ def print_overview(console: Console, data: dict[str, Any]) -> None:
         outcome = Text(record["terminal_class"], style=COLOURS[record["terminal_class"]])
         if row["state"] != "ended":
             outcome.append(f", {standing_words(row)}", style="yellow")
-        rest = [record[name] for name in ("stop_reason", "strict_success", "safe_success", "partial_progress",
-                                          "hard_violations", "actions")]  # fmt: skip
-        table.add_row(*cells, outcome, *map(plain, rest))
+        counts = record["terminal_class"] != "infrastructure"
+        judged = [plain(record[name]) if counts else "" for name in ("strict_success", "safe_success")]
+        rest = [record[name] for name in ("partial_progress", "hard_violations", "actions")]
+        table.add_row(*cells, outcome, plain(record["stop_reason"]), *judged, *map(plain, rest))
     console.print(table)
     foreign = sum(record["frozen_verifiers"] is False for record in data["trials"])
     if foreign:
@@ -131,6 +136,7 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
         for name in [*names, *(known_only(data) if title == "Cost" else [])]:
             style = COLOURS.get(data[name], "") if name == "terminal_class" else ""
             console.print(Text.assemble(f"  {name:<25} ", (visible(worded(data, name)), style)))
+    print_ending(console, data)
     console.print(Text("\nProgress", style="bold"))
     pairs = [f"{value:g} from step {step}" for step, value in data["progress"]]
     console.print(Text("  " + (", ".join(pairs) or "unknown")))
@@ -145,6 +151,22 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
             console.print(Text("    " + visible(line).replace("\n", "\n      ")))
 
 
+def print_ending(console: Console, data: Mapping[str, Any]) -> None:
+    """Why the attempt ended, where anything says more than the stop reason."""
+    ending = data["ending"]
+    console.print(Text(f"\nEnded: {data['stop_reason'] or 'cut off'}", style="bold"))
+    said = {"summary": "it said", "reason": "it gave up, saying"}
+    for name, words in said.items():
+        if ending[name]:
+            console.print(Text(f"  {words}: {visible_line(ending[name])}"))
+    for line in visible(ending["problem"]).splitlines():
+        console.print(Text(f"  {line}", style="red"))
+    if data["stop_reason"] == "agent_fault" and ending["counts"]:
+        console.print(Text("  The agent's own code failed, which counts as its failure."))
+    if not ending["counts"]:
+        console.print(Text(f"  {UNCOUNTED}"))
+
+
 def known_only(data: Mapping[str, Any]) -> list[str]:
     """Columns that are shown where they are known, and not as "unknown" everywhere else."""
     return [name for name in ONLY_IF_KNOWN if data.get(name) is not None]
@@ -153,6 +175,10 @@ def known_only(data: Mapping[str, Any]) -> list[str]:
 def worded(data: Mapping[str, Any], name: str) -> str:
     """One measure as text, with "none" and "not reached" told apart from "unknown"."""
     value = data[name]
+    if name in OF_THE_SYSTEM and data["terminal_class"] == "infrastructure":
+        return "does not count (infrastructure)"
+    if name == "drift_actions" and value is not None:
+        return f"{value} (actions after the last rise)"
     if name == "blocking_subgoal" and data["partial_progress"] == 1:
         return "none"
     if name in THRESHOLDS and value is None and data["max_progress"] is not None:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seatrial.cli.show_steps import visible
+from seatrial.report.wording import counted
 
 
 def print_headline(console: Console, headline: Mapping[str, Any]) -> None:
@@ -48,5 +49,7 @@ def told_words(line: Mapping[str, Any]) -> str:
     )
     if line["p_adjusted"] is None:
         return f"{words}; nothing could be tested."
-    among = f" adjusted for {line['among']} comparisons" if line["among"] > 1 else ""
-    return f"{words}; p = {line['p_adjusted']:.2g}{among}."
+    among = f", adjusted for {line['among']} comparisons" if line["among"] > 1 else ""
+    return (
+        f"{words}; p = {line['p_adjusted']:.2g} by {line['test']}{among}, {counted(line['n_tasks'], 'task')}."
+    )

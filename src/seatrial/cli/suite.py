@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from seatrial.cli.interrupting import ended_in_order
-from seatrial.cli.options import flat
+from seatrial.cli.options import flat, named_options
 from seatrial.cli.suite_freeze import freeze
 from seatrial.errors import UsageError
 from seatrial.spec.lint import Finding, lint_task
@@ -53,7 +53,7 @@ class FamilyOptions:
         int,
         typer.Option(
             help="With --family repair: how many further programs have to run after a repair, each writing "
-            "another form, before a product shows whether it was right."
+            "another form, before a product shows whether it was right; 20 at most."
         ),
     ] = 0
     size: Annotated[
@@ -70,7 +70,8 @@ class FamilyOptions:
         str | None,
         typer.Option(
             help='With --family repair: the stratum to declare, "short and deep" or "long and shallow"; by '
-            "default from depth and breadth."
+            "default short and deep, and long and shallow where breadth is larger than depth; delay has no "
+            "part in it."
         ),
     ] = None
     cache: Annotated[Path, typer.Option(help="With --family: where downloads are kept.")] = DOWNLOADS
@@ -81,8 +82,14 @@ class FamilyOptions:
 def new(
     folder: Annotated[Path, typer.Argument(help="Where the task goes; must not exist or be empty.")],
     made: FamilyOptions,
+    context: typer.Context,
     task_id: Annotated[
-        str | None, typer.Option("--id", help="family/name; by default example/ and the folder's name.")
+        str | None,
+        typer.Option(
+            "--id",
+            help="family/name; by default example/ and the folder's name. Not with --family, whose tasks are "
+            "named by their knobs.",
+        ),
     ] = None,
     experiment: Annotated[
         Path | None,
@@ -100,11 +107,13 @@ def new(
         check_place(experiment, folder)
     if made.family is not None:
         task = _generate(folder, task_id, made)
-    elif made == FamilyOptions():
-        task = new_task(folder, task_id or f"example/{folder.resolve().name}")
     else:
-        changed = [field.name for field in fields(made) if getattr(made, field.name) != field.default]
-        raise UsageError(f"--{changed[0]} is for generated tasks only. Add --family repair, or leave it out.")
+        given = named_options(context, FamilyOptions)
+        if given:
+            raise UsageError(
+                f"--{given[0]} is for generated tasks only. Add --family repair, or leave it out."
+            )
+        task = new_task(folder, task_id or f"example/{folder.resolve().name}")
     if experiment is not None:
         new_experiment(experiment, task)
     if as_json:

@@ -22,6 +22,8 @@ from seatrial.verify.frozen import VerifierFiles
 from seatrial.verify.table import Mismatch, fresh_check, read_verdicts, write_verdicts
 
 SCRATCH = "seatrial-judging-"
+# Trials without a verdict that the text names; --json names them all.
+LISTED = 4
 
 
 @dataclass(frozen=True)
@@ -179,4 +181,5 @@ def _print(reports: list[dict[str, Any]], open_ended: list[str]) -> None:
                 f"{differ['fresh']} on the full state"
             )
     if open_ended:
-        typer.echo(f"not ended yet or without a state, hence not judged: {', '.join(open_ended)}")
+        listed = ", ".join(open_ended[:LISTED]) + (", …" if len(open_ended) > LISTED else "")
+        typer.echo(f"{len(open_ended)} not ended yet or without a state, hence not judged: {listed}")

@@ -17,6 +17,7 @@ from seatrial.environment.confine.cgroups import make_group
 from seatrial.environment.confine.host import bwrap_version, enter_host, release_host
 from seatrial.environment.confine.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
 from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.scratch import scratch_folder
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.environment.state.overlay import Overlay
 from seatrial.environment.watching.fanotify import FanotifyWatcher
@@ -163,15 +164,14 @@ def _namespace_remedy() -> str:
 def _ground(place: Path) -> Iterator[Ground]:
     """A small ground in a folder of its own, gone afterwards."""
     host = enter_host(slot=999)
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-doctor-", dir=place))
     try:
-        base = folder / "bases" / "probe"
-        lay_out(None, base, host.uid("world") if host.mode == "root" else None)
-        objects = ObjectStore(folder / "objects")
-        yield Ground(host, str(folder), index_base(str(base), objects, host.uid("world")), objects)
+        with scratch_folder("seatrial-doctor-", place) as folder:
+            base = folder / "bases" / "probe"
+            lay_out(None, base, host.uid("world") if host.mode == "root" else None)
+            objects = ObjectStore(folder / "objects")
+            yield Ground(host, str(folder), index_base(str(base), objects, host.uid("world")), objects)
     finally:
         release_host(host)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _overlay(place: Path) -> Check:

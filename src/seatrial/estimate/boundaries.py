@@ -12,10 +12,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import Floats
+from seatrial.estimate.bootstrap import CELLS, Floats
 
 Shape = Literal["obrien-fleming", "pocock"]
 STEPS = 12  # points in one standard deviation of the shortest gap between looks
+LEAST_GAP = 1e-4  # information between two looks; the points needed grow as one over its root
 FARTHEST = 9.0  # beyond so many standard deviations nothing is left to integrate
 NORMAL = NormalDist()
 
@@ -145,8 +146,12 @@ class _Process:
         points = np.linspace(low, high, count)
         weights = np.where(np.arange(count) % 2 == 1, 4.0, 2.0)
         weights[[0, -1]] = 1.0
-        kernel = np.exp(-((points[:, None] - self.points) ** 2) / (2 * gap)) / math.sqrt(2 * math.pi * gap)
-        self.mass = (kernel @ self.mass) * weights * (points[1] - points[0]) / 3
+        density = np.empty(count)
+        rows = max(1, CELLS // len(self.points))
+        for start in range(0, count, rows):
+            apart = points[start : start + rows, None] - self.points
+            density[start : start + rows] = np.exp(-(apart**2) / (2 * gap)) @ self.mass
+        self.mass = density / math.sqrt(2 * math.pi * gap) * weights * (points[1] - points[0]) / 3
         self.points, self.time = points, time
 
 
@@ -173,4 +178,9 @@ def _refuse(information: Sequence[float], alpha: float) -> None:
     if not information or not rising or information[-1] > 1 or not 0 < alpha < 1:
         raise ValueError(
             f"boundaries: information {list(information)}, alpha {alpha}; shares rise within (0, 1]"
+        )
+    if min(b - a for a, b in zip([0.0, *information], information, strict=False)) < LEAST_GAP * (1 - 1e-9):
+        raise ValueError(
+            f"boundaries: information {list(information)}; looks are at least {LEAST_GAP:g} apart. "
+            "Leave one out"
         )

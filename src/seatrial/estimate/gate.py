@@ -33,7 +33,8 @@ class GateFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         rule, stratum: which.
-        verdict: pass where the whole interval keeps the limit, fail where none of it does.
+        verdict: pass where the whole interval keeps the limit, fail where none of it does; neither with one
+            task, whose interval says nothing of others.
         estimate: what it was judged on; null where there is none.
         more_tasks, more_trials: about how many more would settle it if the value stays; 0 once settled, null
             where no number can be told.
@@ -100,7 +101,9 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
     where = f"{rule.measure} in {stratum} must be {word} {limit:g}"
     verdict: Verdict = "insufficient evidence"
     more: int | None = None
-    if worse is not None and sign * (worse - limit) >= 0:
+    if estimate.n_tasks == 1:
+        reason = f"{where}, and one task says nothing of others, however many its trials. Add tasks."
+    elif worse is not None and sign * (worse - limit) >= 0:
         verdict, more, reason = "pass", 0, f"{where}, and its interval ends at {worse:.3g}."
     elif better is not None and sign * (better - limit) < 0:
         verdict, more, reason = "fail", 0, f"{where}, but its interval reaches only {better:.3g}."
@@ -111,6 +114,11 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
         told = (
             "no number of trials can be told" if more is None else f"about {more} more tasks would settle it"
         )
+        if estimate.value == limit:
+            told = (
+                "the value is the limit itself, which no number of trials shows to be kept: allow a margin, "
+                "or prove an improvement"
+            )
         reason = f"{where}, which its interval [{estimate.low:.3g}, {estimate.high:.3g}] leaves open; {told}."
     return GateFinding(
         rule=rule,
@@ -118,32 +126,25 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
         verdict=verdict,
         estimate=estimate,
         more_tasks=more,
-        more_trials=None if more is None else math.ceil(more * _trials_per_task(estimate)),
+        more_trials=None if more is None else math.ceil(more * estimate.n_trials / max(1, estimate.n_tasks)),
         reason=reason.strip(),
     )
 
 
 def _more_tasks(estimate: Estimate, limit: float) -> int | None:
-    """Tasks to add until the end that straddles the limit reaches it, if the value stays.
-
-    With one task the trials of that task are what is counted.
-    """
+    """Tasks to add until the end that straddles the limit reaches it, if the value stays."""
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or value == limit:
         return None
     end = low if value > limit else high
     if not math.isfinite(end) or not math.isfinite(value):
         return None
-    units = estimate.n_tasks if estimate.n_tasks > 1 else estimate.n_trials
     is_rate = 0 <= low <= value <= high <= 1 and 0 < end < 1
     growth = _spread(limit) / _spread(end) if is_rate else 1.0
-    return max(1, math.ceil(units * growth * ((end - value) / (limit - value)) ** 2 - units))
+    tasks = estimate.n_tasks
+    return max(1, math.ceil(tasks * growth * ((end - value) / (limit - value)) ** 2 - tasks))
 
 
 def _spread(rate: float) -> float:
     """Score intervals end where (end − rate)² = z²·end·(1 − end)/n; widths of other quantities go as 1/√n."""
     return rate * (1 - rate)
-
-
-def _trials_per_task(estimate: Estimate) -> float:
-    return estimate.n_trials / estimate.n_tasks if estimate.n_tasks > 1 else 1.0

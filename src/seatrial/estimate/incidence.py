@@ -127,7 +127,8 @@ def _within(
         if not table.known_at(budget, float(left)):
             reading = Reading(value=None, method=METHOD, notes=[beyond(table, budget)])
         else:
-            value = float(value_at(curve, table.places, budget, 0.0)[0])
+            # Rounding may leave a sum of all trials a little above 1.
+            value = min(1.0, float(value_at(curve, table.places, budget, 0.0)[0]))
             step = int(np.searchsorted(table.places, budget, side="right")) - 1
             own = float(error[step]) if error is not None and step >= 0 else None
             reading = Reading(
@@ -136,9 +137,15 @@ def _within(
                 analytic=None if own is None else log_log(value, own, level),
                 standard_error=own,
                 method=METHOD,
+                settled_tasks=_settled_tasks(endings, budget),
             )
         found.append(timed(table, endings, level, reading))
     return found
+
+
+def _settled_tasks(endings: Endings, budget: float) -> int:
+    """Tasks with a trial that had ended, or was still watched, at the budget."""
+    return sum(any(end.cause is not None or end.at >= budget for end in ends) for ends in endings.values())
 
 
 def incidence_error(table: LifeTable, cause: str) -> Floats:

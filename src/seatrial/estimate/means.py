@@ -29,7 +29,7 @@ def mean_over_tasks(
 
     Args:
         values: task to the values of its valid trials; null is unknown, and one such makes the mean null.
-        quantity: what the value counts, for example "actions" or "seconds".
+        quantity: what the value counts, for errors, for example "actions" or "seconds".
         level: confidence level, in (0, 1).
         limits: least and greatest possible value; the interval is cut there.
 
@@ -60,7 +60,7 @@ def mean_over_tasks(
         high=high,
         level=level,
         method=method,
-        unit=f"{quantity} per trial",
+        unit="tasks" if len(known) != 1 else "trials of one task",
         n_tasks=len(known),
         n_trials=n_trials,
         notes=notes,

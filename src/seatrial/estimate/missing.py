@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import msgspec
 import numpy as np
@@ -41,9 +42,9 @@ class Missingness(msgspec.Struct, frozen=True, kw_only=True):
         limit: the preregistered one.
         void: whether the rate passes it; the headline then has no value.
         headline: success over tasks on the valid trials; void where ``void`` is.
-        weighted: every valid trial weighed by 1/P(valid) of its stratum, so that each planned trial counts
-            once; tasks without a valid trial are stood for by their stratum.
-        bounds: the rate over planned trials if all lost ones had failed, and if all had succeeded.
+        weighted: the same rate over tasks with every valid trial weighed by 1/P(valid) of its stratum, so
+            that each planned task counts once; tasks without a valid trial are stood for by their stratum.
+        bounds: the rate over tasks if all lost and unknown trials had failed, and if all had succeeded.
         related: the test.
     """
 
@@ -106,7 +107,7 @@ def missingness(
         void=void,
         headline=headline,
         weighted=_weighted(valid, gone, strata, rng, level, draws),
-        bounds=_bounds(valid, gone, total),
+        bounds=_bounds(valid, gone),
         related=_related(valid, gone, difficulty, rng),
     )
 
@@ -127,12 +128,15 @@ def _refuse(
         raise ValueError("missingness: a difficulty is not finite")
 
 
-def _bounds(valid: Outcomes, gone: Mapping[str, int], total: int) -> tuple[float, float] | None:
-    """Over planned trials, all lost and unknown ones taken both ways."""
-    if not total:
+def _bounds(valid: Outcomes, gone: Mapping[str, int]) -> tuple[float, float] | None:
+    """Over planned tasks, all lost and unknown trials taken both ways."""
+    planned = {task: len(trials) + gone[task] for task, trials in valid.items()}
+    judged = [task for task, trials in planned.items() if trials]
+    if not judged:
         return None
-    won = sum(trials.count(True) for trials in valid.values())
-    return won / total, (won + count_unknown(valid) + sum(gone.values())) / total
+    least = [valid[task].count(True) / planned[task] for task in judged]
+    most = [1 - valid[task].count(False) / planned[task] for task in judged]
+    return fmean(least), fmean(most)
 
 
 def _weighted(
@@ -143,7 +147,10 @@ def _weighted(
     level: float,
     draws: int,
 ) -> Estimate:
-    """Σ over strata of planned trials times the valid ones' success, over all planned that are stood for."""
+    """Σ over strata of planned tasks times the valid trials' success, over all tasks that are stood for.
+
+    A trial weighs 1/(planned trials of its task), so without losses it is the plain rate over tasks.
+    """
     tasks = list(valid)
     notes = scope_notes(valid)
     names = [strata[task] if strata else task for task in tasks]
@@ -160,8 +167,9 @@ def _weighted(
         return msgspec.structs.replace(unsaid, notes=notes)
     table = np.zeros((len(tasks), 3, len(order)))
     for row, task in enumerate(tasks):
-        trials = valid[task]
-        table[row, :, order[names[row]]] = trials.count(True), len(trials), len(trials) + gone[task]
+        trials, places = valid[task], len(valid[task]) + gone[task]
+        if places:
+            table[row, :, order[names[row]]] = trials.count(True) / places, len(trials) / places, 1
 
     def rates(sums: Floats) -> Floats:
         won, kept, planned = np.moveaxis(sums.reshape(-1, 3, len(order)), 1, 0)
@@ -172,8 +180,8 @@ def _weighted(
             return np.asarray((planned * rate).sum(axis=1) / stood_for, float)
 
     flat = table.reshape(len(tasks), -1)
-    kept, planned = table.sum(axis=0)[1:]
-    if blind := int(planned[kept == 0].sum()):
+    kept = table.sum(axis=0)[1]
+    if blind := sum(gone[task] for task, name in zip(tasks, names, strict=True) if kept[order[name]] == 0):
         notes.append(f"{blind} lost trials have no valid one in their stratum to stand for them.")
     ends: tuple[float | None, float | None, list[str]] = (None, None, ["No interval: there is one task."])
     if len(tasks) > 1:

@@ -22,7 +22,8 @@ FARTHEST = 8.0  # standard deviations of u the integral covers
 TINY = 1e-4  # least τ tried; an optimum there means 0
 NORMALISER = math.log(2 * math.pi) / 2
 LATENT = math.pi**2 / 3  # variance of the standard logistic distribution
-MODEL = "A model: it takes systems to differ by the same odds on every task."
+MODEL = "A model: it takes systems to differ by the same odds on every task; too narrow where they do not."
+UNIT = "trials, given these tasks"
 
 
 class MixedLogistic(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ def mixed_logistic(
             value=None,
             level=level,
             method="none",
-            unit="tasks",
+            unit=UNIT,
             n_tasks=len(known[name]),
             n_trials=count_trials(known[name]),
             notes=[why],
@@ -127,7 +128,7 @@ def _effect(value: float, error: float, level: float, size: tuple[int, int]) -> 
         high=value + half,
         level=level,
         method="mixed logistic, integrated over tasks, Wald",
-        unit="tasks",
+        unit=UNIT,
         n_tasks=size[0],
         n_trials=size[1],
         notes=[MODEL],

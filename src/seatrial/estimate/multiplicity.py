@@ -2,6 +2,11 @@
 
 from collections.abc import Sequence
 
+ADJUSTED_AWAY = (
+    "The interval is of this difference alone; its p value, adjusted for the number of comparisons, does not "
+    "reach the level."
+)
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p values (1979): below alpha, at most a share alpha of whole sets hold a false one.

@@ -26,6 +26,12 @@ from seatrial.estimate.trials import (
 Verdict = Literal["A higher", "B higher", "cannot be told apart yet"]
 UNDECIDED: Verdict = "cannot be told apart yet"
 T_METHOD = "t on task differences"
+BOTH = f"the larger p of {T_METHOD} and random signs"
+AT_ODDS = (
+    "Interval and test are two approximations and differ here on whether 0 is left out; the test decides."
+)
+# With fewer tasks t alone is not to be trusted: coarse differences are far from normal.
+TRUST_T_FROM = 10
 
 
 class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +43,7 @@ class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
         p: two-sided p value of ``test``; null where nothing can be tested.
         test: what ``p`` comes from.
         p_t: of the t test on task differences; null where they do not vary.
-        p_permutation: of random signs, beside it; the two should agree.
+        p_permutation: of random signs, beside it; with fewer than 10 tasks t decides only together with it.
         alpha: level of the test, in (0, 1).
         wins, losses, ties: tasks where A's mean is higher, lower, the same.
         effect: mean of the task differences over their standard deviation (Cohen's d_z); null without one.
@@ -73,14 +79,16 @@ def paired_difference(
     alpha: float = 0.05,
     flips: int = FLIPS,
     names: tuple[str, str] = ("A", "B"),
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> PairedDifference:
     """Compare two systems by their differences task by task.
 
     The mean d of the task differences has the interval d ± t(1 − alpha, tasks − 1)·sd/√tasks, and p from the
-    same t. With one yes-or-no trial of each per task, Newcombe's interval and McNemar's exact p take their
-    place. Where all tasks differ by the same the signs decide, and rates get Newcombe's interval from two
-    Wilson intervals. Unknown yes-or-no outcomes are taken both ways; then the interval covers both and a
-    verdict stands only if both give it.
+    same t; with fewer than 10 tasks p is the larger of that and the one by random signs. With one
+    yes-or-no trial of each per task, Newcombe's interval and McNemar's exact p take their place. Where all
+    tasks differ by the same the signs decide, and rates get Newcombe's interval from two Wilson intervals.
+    Unknown yes-or-no outcomes are taken both ways; then the interval covers both and a verdict stands only if
+    both give it.
 
     Args:
         a, b: task to the values of its valid trials, of the same tasks. A task without a valid trial on one
@@ -89,6 +97,8 @@ def paired_difference(
         alpha: level of the test, in (0, 1); the interval's is 1 − alpha.
         flips: sampled sign patterns, at least 1.
         names: of the systems, for notes and errors.
+        limits: least and greatest value of one trial; no difference is greater than the two are apart, and
+            the interval is cut there. Outcomes lie in [0, 1] whatever is given.
 
     Raises:
         ValueError: the two are of different tasks, or a value is NaN or infinite.
@@ -105,7 +115,8 @@ def paired_difference(
     ]
     notes += scope_notes(left)
     unknown = count_unknown(left) + count_unknown(right)
-    test = _Test(rng=rng, alpha=alpha, flips=flips)
+    reach = 1.0 if all_yes_or_no(left, right) else limits[1] - limits[0]
+    test = _Test(rng=rng, alpha=alpha, flips=flips, reach=reach)
     if unknown and not all_yes_or_no(left, right):
         return _nothing(left, right, alpha, [f"No comparison: {unknown} values are unknown.", *notes])
     if not kept:
@@ -132,11 +143,12 @@ def refuse_other_tasks(a: Values, b: Values) -> None:
 
 
 class _Test(msgspec.Struct, frozen=True, kw_only=True):
-    """How to test: see ``paired_difference``."""
+    """How to test: see ``paired_difference``; ``reach`` is the greatest difference there can be."""
 
     rng: np.random.Generator
     alpha: float
     flips: int
+    reach: float
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,13 +176,16 @@ def _compare(a: Values, b: Values, test: _Test, notes: list[str]) -> PairedDiffe
     table = _mcnemar(a, b, 1 - test.alpha)
     answer = _answer((a, b), (mean, spread, p_t, flipped), table, 1 - test.alpha)
     remarks = [answer.note] if answer.note else []
-    if answer.p is not None and flipped is not None and (answer.p < test.alpha) != (flipped < test.alpha):
-        remarks.append(f"The check by random signs does not agree: p = {flipped:.3g}.")
+    if answer.p is not None and answer.low is not None and answer.high is not None and answer.test != BOTH:
+        leaves_out_zero = not answer.low <= 0 <= answer.high
+        remarks += [AT_ODDS] if leaves_out_zero != (answer.p < test.alpha) else []
+    if flipped is not None:
+        remarks += _disagreement(answer, p_t, flipped, test.alpha)
     return PairedDifference(
         difference=Estimate(
             value=mean,
-            low=answer.low,
-            high=answer.high,
+            low=None if answer.low is None else max(-test.reach, answer.low),
+            high=None if answer.high is None else min(test.reach, answer.high),
             level=1 - test.alpha,
             method=answer.method,
             unit="tasks, paired",
@@ -209,15 +224,37 @@ def _answer(
         return _Answer(low=table.low, high=table.high, method=method, p=table.p_exact, test="McNemar, exact")
     if spread > 0:
         half = t_quantile(level, tasks - 1) * spread / math.sqrt(tasks)
-        return _Answer(low=mean - half, high=mean + half, method=T_METHOD, p=p_t, test=T_METHOD)
+        ends = (mean - half, mean + half)
+        if tasks >= TRUST_T_FROM or p_t is None or flipped is None:
+            return _Answer(low=ends[0], high=ends[1], method=T_METHOD, p=p_t, test=T_METHOD)
+        return _Answer(low=ends[0], high=ends[1], method=T_METHOD, p=max(p_t, flipped), test=BOTH)
     note = "All tasks differ by the same, so their spread says nothing; random signs decide."
-    ends: tuple[float | None, float | None] = (None, None)
+    around: tuple[float | None, float | None] = (None, None)
     method = "none"
     if all_yes_or_no(*pair):
         (rate_a, ends_a), (rate_b, ends_b) = _wilson(pair[0], level), _wilson(pair[1], level)
-        ends = newcombe_unpaired(rate_a, ends_a, rate_b, ends_b)
+        around = newcombe_unpaired(rate_a, ends_a, rate_b, ends_b)
         method = "Newcombe's method 10 from two Wilson intervals, taken as independent"
-    return _Answer(low=ends[0], high=ends[1], method=method, p=flipped, test="random signs", note=note)
+    else:
+        note = f"No interval: {note[0].lower()}{note[1:]}"
+    return _Answer(low=around[0], high=around[1], method=method, p=flipped, test="random signs", note=note)
+
+
+def _disagreement(answer: _Answer, p_t: float | None, flipped: float, alpha: float) -> list[str]:
+    """What to say where t, or McNemar's test, and random signs fall on two sides of the level."""
+    if answer.test == BOTH and p_t is not None:
+        if (p_t < alpha) == (flipped < alpha):
+            return []
+        return [
+            f"t and random signs disagree: p = {p_t:.3g} and {flipped:.3g}. With fewer than {TRUST_T_FROM} "
+            "tasks both must tell the two apart; t alone, and the interval by it, are not to be trusted here."
+        ]
+    if answer.p is None or (answer.p < alpha) == (flipped < alpha):
+        return []
+    return [
+        f"The check by random signs does not agree: p = {flipped:.3g}. The verdict hangs on the choice of "
+        "test; more tasks would settle it."
+    ]
 
 
 def _wilson(values: Values, level: float) -> tuple[float, tuple[float, float]]:

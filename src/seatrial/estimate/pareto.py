@@ -14,7 +14,14 @@ from seatrial.estimate.draws import drawn_sums
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.means import mean_over_tasks
 from seatrial.estimate.rates import rate_over_tasks
-from seatrial.estimate.trials import Outcomes, Values, count_unknown, measured, refuse_what_is_no_number
+from seatrial.estimate.trials import (
+    Outcomes,
+    Values,
+    count_unknown,
+    measured,
+    refuse_what_is_no_number,
+    scope_notes,
+)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +50,13 @@ class ParetoPoint(msgspec.Struct, frozen=True, kw_only=True):
         passes_gate: whether that rate is at most the limit; null where it is unknown or there is no gate.
         gate_probability: share of bootstrap samples within the limit; null likewise.
         on_frontier: no system within the gate is at least as good on all axes and better on one; null where
-            the system cannot be placed (unknown values); false where it breaks the gate.
-        frontier_probability: share of bootstrap samples in which it is on the frontier of the same systems.
+            the system cannot be placed (unknown values), or where one that cannot be placed beats it or does
+            not, by what is unknown; false where it breaks the gate.
+        frontier_probability: share of bootstrap samples in which it is on the frontier of the same systems;
+            null where that hangs on what is unknown, the notes then say between what it lies.
         dominates: other placed system to the share of samples in which this one dominates it.
-        dominated_by: systems that dominate it at the point estimates.
-        notes: why it is not placed.
+        dominated_by: systems that dominate it at the point estimates, whatever is unknown of them.
+        notes: why it is not placed, or what its place hangs on.
     """
 
     system: str
@@ -93,18 +102,35 @@ def pareto(
     estimates = {name: _estimates(one, level) for name, one in systems.items()}
     if not placed:
         return [_unplaced(name, systems[name], estimates[name], third) for name in sorted(systems)]
-    rows = np.stack([_axes(systems[name], third) for name in placed], axis=1)  # (tasks, systems, axes)
+    rest = [name for name in sorted(systems) if name not in placed]
+    # A system without a place may still beat others: it stands at its best, and at its worst.
+    dearest = _beyond_all(systems)
+    shadows = [_at_an_end(systems[name], best, dearest) for best in (True, False) for name in rest]
+    stood = [_axes(one, third) for one in [*(systems[name] for name in placed), *shadows]]
+    rows = np.stack(stood, axis=1)  # (tasks, systems, axes)
     means = rows.mean(axis=0)
     flat = drawn_sums(rows.reshape(len(rows), -1), rng, draws) / len(rows)
-    sample = flat.reshape(draws, len(placed), -1)
-    allowed = np.ones(len(placed), bool) if gate is None else -means[:, 2] <= gate
+    sample = flat.reshape(draws, len(stood), -1)
+    allowed = np.ones(len(stood), bool) if gate is None else -means[:, 2] <= gate
     beats = _dominance(means[None])[0]
     shares = _dominance(sample)
-    free = ~(shares & allowed[None, :, None]).any(axis=1)
+    at_best = slice(0, len(placed) + len(rest))
+    at_worst = [*range(len(placed)), *range(len(placed) + len(rest), len(stood))]
+    free = [~(shares[:, those] & allowed[those][None, :, None]).any(axis=1) for those in (at_best, at_worst)]
     points = []
     for place, name in enumerate(placed):
         others = [other for other in range(len(placed)) if other != place]
         rivals = [placed[o] for o in others if beats[o, place] and allowed[o]]
+        doubted = [r for i, r in enumerate(rest, len(placed)) if beats[i, place] and allowed[i]]
+        surely = [r for i, r in enumerate(rest, len(placed) + len(rest)) if beats[i, place] and allowed[i]]
+        rivals += surely
+        ends = [float(one[:, place].mean()) if allowed[place] else 0.0 for one in free]
+        notes = [] if allowed[place] else [f"Breaks the gate: more violations than {gate:g} of trials."]
+        if ends[0] != ends[1]:
+            notes.append(
+                f"On the frontier in {100 * ends[0]:.0f} to {100 * ends[1]:.0f} % of the draws, by what is "
+                f"unknown of {', '.join(rest)}."
+            )
         success, cost, violations = estimates[name]
         points.append(
             ParetoPoint(
@@ -114,17 +140,16 @@ def pareto(
                 violations=violations,
                 passes_gate=None if gate is None else bool(allowed[place]),
                 gate_probability=None if gate is None else float((-sample[:, place, 2] <= gate).mean()),
-                on_frontier=bool(allowed[place]) and not rivals,
-                frontier_probability=float(free[:, place].mean()) if allowed[place] else 0.0,
+                on_frontier=None
+                if allowed[place] and doubted and not rivals
+                else bool(allowed[place]) and not rivals,
+                frontier_probability=ends[0] if ends[0] == ends[1] else None,
                 dominates={placed[o]: float(shares[:, place, o].mean()) for o in others},
                 dominated_by=rivals,
-                notes=[]
-                if allowed[place]
-                else [f"Breaks the gate: more violations than {gate:g} of trials."],
+                notes=notes,
             )
         )
     points.sort(key=lambda point: (-(point.success.value or 0.0), point.cost.value or 0.0, point.system))
-    rest = [name for name in sorted(systems) if name not in placed]
     return points + [_unplaced(name, systems[name], estimates[name], third) for name in rest]
 
 
@@ -163,6 +188,29 @@ def _why_not(one: Candidate, third: bool) -> str:
     return ""
 
 
+def _at_an_end(one: Candidate, best: bool, dearest: float) -> Candidate:
+    """The system with all that is unknown taken for it, or all against it.
+
+    An unknown cost has no greatest value: against it stands ``dearest``, beyond which nothing changes.
+    """
+    judged = measured(one.outcomes)
+    unsaid = 0.0 if best else dearest
+    costs = {task: one.costs.get(task) or [None] for task in judged}
+    broken = {task: (one.violations or {}).get(task) or [None] for task in judged}
+    return Candidate(
+        outcomes={task: [best if v is None else v for v in trials] for task, trials in judged.items()},
+        costs={task: [unsaid if c is None else c for c in paid] for task, paid in costs.items()},
+        violations={task: [not best if v is None else v for v in trials] for task, trials in broken.items()},
+    )
+
+
+def _beyond_all(systems: Mapping[str, Candidate]) -> float:
+    """A cost that makes its system the dearest of all, also as one of many trials in a mean."""
+    known = sum(cost or 0.0 for one in systems.values() for costs in one.costs.values() for cost in costs)
+    trials = sum(len(outcomes) for one in systems.values() for outcomes in one.outcomes.values())
+    return (1.0 + known) * trials**2
+
+
 def _axes(one: Candidate, third: bool) -> Floats:
     """Each task's success, −cost and −violations, so that higher is better on all; shape (tasks, axes)."""
     rows = []
@@ -191,14 +239,20 @@ def _dominance(values: Floats) -> NDArray[np.bool_]:
 def _estimates(one: Candidate, level: float) -> tuple[Estimate, Estimate, Estimate | None]:
     judged = measured(one.outcomes)
     per_trial: dict[str, Sequence[float | None]] = {}
+    unknown = attempts = 0
     for task, trials in judged.items():
         costs = one.costs.get(task, ())
         known = [cost for cost in costs if cost is not None]
+        attempts += len(costs)
+        unknown += len(costs) - len(known)
         per_trial[task] = [sum(known) / len(trials) if costs and len(known) == len(costs) else None]
-    cost = msgspec.structs.replace(
-        mean_over_tasks(per_trial, "cost", level, limits=(0.0, float("inf"))),
-        n_trials=sum(len(trials) for trials in judged.values()),
-    )
+    cost = mean_over_tasks(per_trial, "cost", level, limits=(0.0, float("inf")))
+    notes = cost.notes
+    if count_unknown(per_trial):
+        # Each task stands for one value there, but what is unknown is the cost of attempts.
+        missing = f"Unknown in {unknown} of {attempts} attempts." if attempts else "No cost is given."
+        notes = [*scope_notes(per_trial), missing]
+    cost = msgspec.structs.replace(cost, n_trials=sum(len(trials) for trials in judged.values()), notes=notes)
     broken = None if one.violations is None else rate_over_tasks(one.violations, level)
     return rate_over_tasks(one.outcomes, level), cost, broken
 

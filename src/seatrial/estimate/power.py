@@ -12,6 +12,11 @@ import msgspec
 from seatrial.estimate.clustered import design_effect
 from seatrial.estimate.trials import Outcomes, all_known
 
+# No one runs more; beyond, a plan is a slip of the keyboard.
+MOST_TASKS = 1e9
+# Below this nothing that was measured on fewer tasks than that differs.
+LEAST_DIFFERENCE = 1e-9
+
 
 class TrialSpread(msgspec.Struct, frozen=True, kw_only=True):
     """How trials vary, in squared units of the measure.
@@ -244,7 +249,7 @@ def _squared_reach(alpha: float, power: float) -> float:
 
 
 def _refuse_difference(difference: float) -> float:
-    if difference == 0 or not math.isfinite(difference):
+    if abs(difference) < LEAST_DIFFERENCE or not math.isfinite(difference):
         raise ValueError(
             f"power: a difference of {difference} cannot be looked for; name the smallest that matters"
         )
@@ -258,5 +263,13 @@ def _refuse_spread(spread: TrialSpread) -> None:
 
 
 def _whole(number: float) -> int:
-    """Rounded up, but not by what rounding adds to a whole number; at least 1."""
+    """Rounded up, but not by what rounding adds to a whole number; at least 1.
+
+    Raises:
+        ValueError: it is beyond any number that could be run.
+    """
+    if not number <= MOST_TASKS:
+        raise ValueError(
+            f"power: {number:.3g} tasks, more than {MOST_TASKS:g}. Look for a greater difference"
+        )
     return max(1, math.ceil(number * (1 - 1e-12)))

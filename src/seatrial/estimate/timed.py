@@ -11,18 +11,21 @@ from seatrial.estimate.bootstrap import Floats, percentile_interval
 from seatrial.estimate.clustered import ROUNDING
 from seatrial.estimate.endings import Endings, LifeTable, settled, unknown_ends
 from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.rates import wilson
 from seatrial.estimate.trials import ONE_TASK, scope_notes
 
 Ends = tuple[float, float]
 
 OVER_TASKS = "bootstrap over tasks, percentile"
+WILSON = "Wilson on the effective number of trials, from the bootstrap over tasks"
 
 
 class Timed(msgspec.Struct, frozen=True, kw_only=True):
     """One number and two intervals.
 
     Attributes:
-        estimate: the value with the interval over tasks; the analytic one where there is one task only.
+        estimate: the value with the interval over tasks (Wilson's for a share of trials, else the
+            bootstrap's); the analytic one where there is one task only.
             The high end is infinite where too many samples never get there.
         analytic: the textbook interval, which takes trials as independent; null where its formula has none,
             or where trials do not count alike.
@@ -47,11 +50,14 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         analytic: textbook interval or null.
         standard_error: or null.
         method: how the value was computed.
+        settled_tasks: for a share of trials, the tasks of which a trial shows on which side it lies; the
+            interval over tasks is then Wilson's. Null for any other number: it is the bootstrap's.
         notes: whole sentences.
     """
 
     value: float | None
     sample: Floats | None = None
+    settled_tasks: int | None = None
     analytic: Ends | None = None
     standard_error: float | None = None
     method: str
@@ -68,6 +74,16 @@ def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> T
             f"The interval speaks of {ONE_TASK} and takes its trials as independent."
             if reading.analytic
             else "No interval: one task shows no spread between tasks."
+        )
+    elif sample is not None and reading.value is not None and reading.settled_tasks is not None:
+        trials = int(table.trials.sum())
+        size, known = effective_share_trials(reading.value, sample, (reading.settled_tasks, trials))
+        low, high = wilson(min(size, reading.value * size), size, level)
+        method = f"{method}; {WILSON}"
+        notes.append(
+            f"Worth {size:.3g} independent trials of the {trials}."
+            if known
+            else f"All draws agree: Wilson's interval as if of {size:g} trials, one a task."
         )
     elif sample is not None and (why := _why_agree(sample, level)) is None:
         low, high = percentile_interval(sample, level)
@@ -94,6 +110,28 @@ def timed(table: LifeTable, given: Endings, level: float, reading: Reading) -> T
         draws=0 if sample is None else len(sample),
         draws_unreached=unreached,
     )
+
+
+def effective_share_trials(share: float, sample: Floats, between: tuple[int, int]) -> tuple[float, bool]:
+    """How many independent, uncensored trials would say as much about a share of trials.
+
+    F(1 − F)/var · (n − 1)/n, with var the variance of the bootstrap over n tasks, whose draws vary by
+    (n − 1)/n of what samples do. Percentile ends cover too little near 0 and 1 (.86 of .95 at .9, 10 tasks).
+
+    Args:
+        share: F, in [0, 1].
+        sample: its bootstrap distribution over tasks.
+        between: least (tasks) and most (trials).
+
+    Returns:
+        The number, and whether it was told by the draws: where they agree, or the share is 0 or 1, nothing
+        is known of how alike the trials of one task are, and it is the least.
+    """
+    tasks, trials = max(1, between[0]), max(1, *between)
+    spread = float(sample.var())
+    if not ROUNDING < share < 1 - ROUNDING or spread <= ROUNDING**2:
+        return float(tasks), False
+    return max(tasks, min(trials, share * (1 - share) / spread * (tasks - 1) / tasks)), True
 
 
 def both_ways(

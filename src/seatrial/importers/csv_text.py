@@ -10,19 +10,25 @@ from seatrial.importers.request import Piece
 from seatrial.importers.rows import Row
 from seatrial.spec.faults import shown
 
+# What else tables are divided by, for a remedy that names it.
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
-def read_csv(piece: Piece, expects: str, required: Collection[str] = ()) -> Iterator[Row]:
+
+def read_csv(
+    piece: Piece, expects: str, required: Collection[str] = (), separator: str = ","
+) -> Iterator[Row]:
     """Rows of a CSV file, each placed by the line it begins on.
 
     Args:
         piece: the file.
         expects: what should be given in its place, for the remedy.
         required: columns that must be there.
+        separator: one character between two cells.
 
     Raises:
         SpecError: empty, not UTF-8, a column is missing or there twice, or a row has another number of cells.
     """
-    reader = csv.reader(io.StringIO(text_of(piece, expects), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text_of(piece, expects), newline=""), delimiter=separator, strict=True)
     line = 1
     try:
         names = next(reader)
@@ -33,7 +39,9 @@ def read_csv(piece: Piece, expects: str, required: Collection[str] = ()) -> Iter
             if cells:
                 if len(cells) != len(names):
                     problem = f"has {len(cells)} cells, but there are {len(names)} columns"
-                    raise SpecError(piece.name, f"line {line}", problem, "Quote cells that hold commas")
+                    raise SpecError(
+                        piece.name, f"line {line}", problem, f"Quote cells that hold {shown(separator)}"
+                    )
                 empty = False
                 values = {name: cell if cell else None for name, cell in zip(names, cells, strict=True)}
                 yield Row(piece.name, f"line {line}", values)
@@ -54,5 +62,12 @@ def _check_names(piece: Piece, names: list[str], required: Collection[str], expe
         if name not in names:
             there = shown(", ".join(names))
             raise SpecError(
-                piece.name, "line 1", f"the column {name} is missing (there are: {there})", f"Give {expects}"
-            )
+                piece.name, "line 1", f"the column {name} is missing (there are: {there})",
+                "Divide the cells by commas" if divided_by(names) else f"Give {expects}",
+            )  # fmt: skip
+
+
+def divided_by(names: Collection[str]) -> str | None:
+    """The separator that a table seems to have, where it was read as one column; null otherwise."""
+    (only, *others) = names
+    return None if others else next((mark for mark in OTHER_SEPARATORS if mark in only), None)

@@ -70,10 +70,13 @@ def load_records(path: Path) -> LoadedRecords:
         return _of_run(path)
     if path.suffix == ".parquet":
         read_bytes(path)
-        return _loaded(path.name, read_records(path), str(path))
+        records = read_records(path)
+        _refuse_same_repeat(str(path), records)
+        return _loaded(path.name, records, str(path))
     if path.suffix == ".csv":
         records, limits = _of_csv(path)
         refuse_duplicates(str(path), records)
+        _refuse_same_repeat(str(path), records)
         return _loaded(path.name, records, str(path), limits=limits)
     read_bytes(path)
     raise SpecError(str(path), "", "is no table that is known here", f"Give {_OURS}")
@@ -115,6 +118,22 @@ def _loaded(
         limits=list(limits),
         mixed=[*mixed, *differences(records)],
     )
+
+
+def _refuse_same_repeat(where: str, records: Sequence[TrialRecord]) -> None:
+    """One cell of a plan under two names would be counted twice."""
+    seen: dict[tuple[object, ...], str] = {}
+    for record in records:
+        if record.repeat is None:
+            continue
+        cell = (record.experiment, record.batch, record.task, record.system, record.arm, record.repeat)
+        first = seen.setdefault((*cell, record.attempt), record.trial)
+        if first != record.trial:
+            raise SpecError(
+                where, f"trial {record.trial}",
+                f"repeat {record.repeat} of {record.system} on {record.task} is {first}",
+                "Remove one of the two, or give them other repeats or batches",
+            )  # fmt: skip
 
 
 def _refuse_impossible(where: str, records: Sequence[TrialRecord]) -> None:

@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from seatrial.errors import SpecError, UsageError
-from seatrial.importers.csv_text import read_csv
+from seatrial.importers.csv_text import OTHER_SEPARATORS, divided_by, read_csv
 from seatrial.importers.mapping import KINDS, SECONDS, Column, Mapping, allowed_words, least, unit_of
 from seatrial.importers.request import ARM, Imported, Piece, Request, Seen, class_of, unused_columns
 from seatrial.importers.rows import Row
+from seatrial.records.table import MOST_ROWS, count_rows
 from seatrial.records.trial import TrialRecord
 from seatrial.spec.faults import choose, shown
 
 EXPECTS = "a CSV or Parquet table with a line of column names"
 _PARQUET = b"PAR1"
+UNKNOWN = "leave it empty, or list it under `missing`"
 _SAME_TRIAL = "Remove one of the two, or map trial, repeat or batch so that they differ"
 
 
@@ -32,7 +34,7 @@ def read_mapped(request: Request) -> Imported:
     records, seen = [], Seen()
     columns: set[str] = set()
     for piece in request.pieces:
-        for number, row in enumerate(read_table(piece, EXPECTS)):
+        for number, row in enumerate(read_table(piece, EXPECTS, request.mapping.separator)):
             if number == 0:
                 _require(request.mapping, row)
                 columns |= set(row.values)
@@ -43,23 +45,26 @@ def read_mapped(request: Request) -> Imported:
     return Imported(records, limits + unused_columns([name for name in columns if name not in used]))
 
 
-def read_table(piece: Piece, expects: str) -> Iterator[Row]:
-    """Rows of a CSV or Parquet file.
+def read_table(piece: Piece, expects: str, separator: str = ",") -> Iterator[Row]:
+    """Rows of a CSV or Parquet file; ``separator`` stands between the cells of a CSV.
 
     Raises:
         SpecError: it is neither, or has no row.
     """
     if not piece.data.startswith(_PARQUET):
-        yield from read_csv(piece, expects)
+        yield from read_csv(piece, expects, separator=separator)
         return
     # Imported here because it takes longer to load than most commands take to run.
     import polars
 
     try:
-        frame = polars.read_parquet(io.BytesIO(piece.data))
+        count = count_rows(piece.data)
+        frame = polars.read_parquet(io.BytesIO(piece.data), n_rows=MOST_ROWS if count <= MOST_ROWS else 0)
     # A damaged file ends in one of polars' many errors or, deeper in its engine, in a panic.
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as fault:
         raise SpecError(piece.name, "", f"is no readable Parquet file: {fault}", f"Give {expects}") from fault
+    if count > MOST_ROWS:
+        raise SpecError(piece.name, "", f"has {count} rows, more than {MOST_ROWS}", "Divide it into several")
     if frame.is_empty():
         raise SpecError(piece.name, "", "has no row", f"Give {expects}")
     for number, values in enumerate(frame.iter_rows(named=True), 1):
@@ -118,15 +123,27 @@ def cell(row: Row, target: str, rule: Column, missing: Collection[str]) -> Any:
 def _flag(row: Row, rule: Column) -> bool | None:
     parsed = row.parsed(rule.column)
     if rule.at_least is not None:
-        number = parsed.number(rule.column)
+        number = _number(parsed, "score", rule)
         return None if number is None else number >= rule.at_least
     value = parsed.get(rule.column)
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
+    if isinstance(value, str):
+        raise row.fault(
+            rule.column, f"{shown(value)} is not true or false",
+            f"Say what words mean, such as values = {{ yes = true, no = false }}; where unknown {UNKNOWN}",
+        )  # fmt: skip
     return parsed.flag(rule.column)
 
 
 def _number(row: Row, target: str, rule: Column) -> float | int | None:
+    value = row.get(rule.column)
+    if isinstance(value, str):
+        raise row.fault(rule.column, f"{shown(value)} is no number", f"Write one; where unknown {UNKNOWN}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise row.fault(
+            rule.column, f"{value} is no usable number", f"Write a finite one; where unknown {UNKNOWN}"
+        )
     own, low = unit_of(target), least(target)
     factor = SECONDS[rule.unit] / SECONDS[own] if own and rule.unit else 1.0
     if KINDS[target] is int and factor == 1.0:
@@ -147,8 +164,14 @@ def _text(row: Row, column: str) -> str:
     """Ids are often numbers; a Parquet column holds them as such."""
     value = row.get(column)
     word = _word(value)
+    if isinstance(value, list | dict | bytes) or "\0" in (word or ""):
+        raise row.fault(
+            column, f"{shown(word)} is no name", "Write one text without NUL characters, and no list of them"
+        )
     if word is None or not word.strip() or (isinstance(value, float) and not math.isfinite(value)):
-        raise row.fault(column, f"{shown(word)} is no name", "Write a text that is not empty, or null")
+        raise row.fault(
+            column, f"{shown(word)} is no name", f"Write a text that is not blank; where unknown {UNKNOWN}"
+        )
     return word
 
 
@@ -180,6 +203,11 @@ def _require(mapping: Mapping, row: Row) -> None:
     for target, rule in mapping.columns.items():
         if rule.column not in row.values:
             remedy = choose(rule.column, map(str, row.values), "a column of the table")
+            if mark := divided_by([str(name) for name in row.values]):
+                remedy = (
+                    f"Its cells seem to be divided by {OTHER_SEPARATORS[mark]}: write separator = "
+                    f"{shown(mark)} at the top of the mapping"
+                )
             problem = f"has no column {shown(rule.column)}, which the mapping takes {target} from"
             raise SpecError(row.file, "", problem, remedy)
 
@@ -190,6 +218,11 @@ def _general(mapping: Mapping, records: list[TrialRecord]) -> Iterator[str]:
         yield "The table gives no human time: human_minutes is unknown."
     if "censored" not in given:
         yield "Whether a trial was cut off by a limit is unknown: the mapping names no column for censored."
+    if "family" not in given:
+        yield (
+            "family is unknown: the mapping names no column for it, so each task counts as a family of its "
+            "own where weights or draws go by family."
+        )
     if "safe_success" not in given:
         yield "safe_success is unknown: the mapping names no column for it."
     classes = Counter(record.terminal_class for record in records)

@@ -10,6 +10,7 @@ from seatrial.spec.faults import Source, choose, shown
 from seatrial.spec.reading import check_schema, convert, parse_toml
 
 SCHEMA = "seatrial/mapping@1"
+SEPARATORS = (",", ";", "\t", "|")
 NEEDED = ("task", "system")
 Scalar = str | bool | int | float
 # Seconds in one of each; a column's own unit is known by its name.
@@ -48,6 +49,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     missing: list[str] = []
     ignore: list[str] = []
     limits: list[str] = []
+    separator: str = ","
 
 
 class Mapping(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,7 @@ class Mapping(msgspec.Struct, frozen=True, kw_only=True):
         missing: words that mean unknown in every column; an empty cell always does.
         ignore: columns of the source that are left out on purpose.
         limits: what the rows cannot say, in the author's words.
+        separator: one character between the cells of a CSV.
     """
 
     columns: dict[str, Column]
@@ -66,6 +69,7 @@ class Mapping(msgspec.Struct, frozen=True, kw_only=True):
     missing: frozenset[str]
     ignore: frozenset[str]
     limits: list[str]
+    separator: str = ","
 
 
 def target_kinds() -> dict[str, type]:
@@ -104,6 +108,9 @@ def read_mapping(file: str, text: str) -> Mapping:
     source, plain = Source(file), parse_toml(file, text)
     check_schema(source, plain, SCHEMA)
     read = convert(source, plain, _File)
+    if read.separator not in SEPARATORS:
+        listed = ", ".join(map(shown, SEPARATORS))
+        raise source.fault("separator", f"{shown(read.separator)} is no separator", f"Write one of {listed}")
     columns: dict[str, Column] = {}
     for target, rule in read.columns.items():
         place = f"columns.{target}"
@@ -131,6 +138,7 @@ def read_mapping(file: str, text: str) -> Mapping:
         missing=frozenset(["", *read.missing]),
         ignore=frozenset(read.ignore),
         limits=read.limits,
+        separator=read.separator,
     )
 
 

@@ -2,6 +2,7 @@
 
 import fnmatch
 import io
+import re
 import tarfile
 import zipfile
 import zlib
@@ -13,6 +14,9 @@ from seatrial.importers.request import Piece
 
 # Bytes a source may have once it is unpacked: far beyond any table of results, and what memory can hold.
 MOST_BYTES = 1 << 30
+# Bytes of a gzip member that are read at first, and at most, at a time.
+_FIRST_STEP, _LAST_STEP = 256, 1 << 20
+_ZEROS = re.compile(rb"\0*")
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _TAR_MARK, _TAR_AT, _BLOCK = b"ustar", 257, 512
 _WHOLE = "Get the file again: it is cut off or damaged"
@@ -46,20 +50,26 @@ def unpack(name: str, data: bytes, source: int, wanted: Sequence[str]) -> list[P
 
 def _gunzip(name: str, data: bytes) -> bytes:
     """All members of a gzip file, one after another."""
-    found, size = [], 0
-    while data:
-        reader = zlib.decompressobj(wbits=31)
-        try:
-            found.append(reader.decompress(data, MOST_BYTES + 1 - size))
-        except zlib.error as fault:
-            raise SpecError(name, "", f"is no readable gzip data: {fault}", _WHOLE) from fault
-        size += len(found[-1])
-        if size > MOST_BYTES:
-            raise _too_large(name)
-        if not reader.eof:
-            raise SpecError(name, f"byte {size} of its content", "the gzip data ends early", _WHOLE)
+    found, size, place = [], 0, 0
+    view = memoryview(data)
+    while place < len(data):
+        reader, step = zlib.decompressobj(wbits=31), _FIRST_STEP
+        while not reader.eof:
+            if place == len(data):
+                raise SpecError(name, f"byte {size} of its content", "the gzip data ends early", _WHOLE)
+            # In growing steps, since what a short member leaves of a step is copied each time.
+            fed = view[place : place + step]
+            try:
+                found.append(reader.decompress(fed, MOST_BYTES + 1 - size))
+            except zlib.error as fault:
+                raise SpecError(name, "", f"is no readable gzip data: {fault}", _WHOLE) from fault
+            size, place, step = size + len(found[-1]), place + len(fed), min(2 * step, _LAST_STEP)
+            if size > MOST_BYTES:
+                raise _too_large(name)
+        place -= len(reader.unused_data)
         # Padding with zeros after the last member is common, and no data.
-        data = reader.unused_data.lstrip(b"\0")
+        padding = _ZEROS.match(data, place)
+        place = padding.end() if padding else place
     return b"".join(found)
 
 

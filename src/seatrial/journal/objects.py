@@ -1,6 +1,7 @@
 """Content-addressed blobs: ``objects/ab/cdef…``, written once, never changed."""
 
 import os
+import re
 from pathlib import Path
 from typing import BinaryIO
 
@@ -107,3 +108,14 @@ class ObjectStore:
                 f"{self.path(digest)}: content does not match its name. The object was changed."
             )
         return data
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder holds objects of a store, or what a writer of them left, and nothing else."""
+    return folder.is_dir() and all(
+        _is_ours(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if not path.is_dir()
+    )
+
+
+def _is_ours(relative: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{2}/[0-9a-f]{62}(\.\d+\.tmp)?|incoming\.\d+\.tmp", relative) is not None

@@ -29,8 +29,8 @@ def count_model_calls(events: Sequence[Event]) -> ModelCosts:
     """Add up the model calls of one journal; all null where a call could have been made unseen.
 
     A call is written down when it is over. A journal that breaks off may therefore lack one, unless its agent
-    had no way to a model. ``cached_tokens`` is null when an answered call does not say how many were; that is
-    no zero.
+    had no way to a model. ``cached_tokens`` is null when an answered call does not say how many were, and
+    ``money`` when calls were made and none had a price, not even a refused one; neither is a zero.
     """
     agents = [event.details.get("model_calls") for event in events if isinstance(event, AgentStarted)]
     if not agents or any(seen not in ("proxy", "none") for seen in agents):
@@ -39,6 +39,7 @@ def count_model_calls(events: Sequence[Event]) -> ModelCosts:
         return ModelCosts()
     calls = [event for event in events if isinstance(event, ModelCalled)]
     tokens = [used_tokens(call) for call in calls]
+    priced = any(call.currency is not None or call.money is not None for call in calls)
     cached = [0 if turned_away(call) else call.cached_tokens for call in calls]
     return ModelCosts(
         input_tokens=whole_sum((None if used is None else used[0] for used in tokens), 0),
@@ -47,7 +48,7 @@ def count_model_calls(events: Sequence[Event]) -> ModelCosts:
         model_calls=len(calls),
         model_retries=sum(call.attempt > 1 for call in calls),
         model_failures=sum(call.call_class not in ANSWERED for call in calls),
-        money=whole_sum((used_money(call) for call in calls), 0.0),
+        money=whole_sum((used_money(call) for call in calls), 0.0) if priced or not calls else None,
         currency=next((call.currency for call in calls if call.currency is not None), None),
     )
 

@@ -16,6 +16,8 @@ from seatrial.records.trial import TrialRecord
 if TYPE_CHECKING:
     import polars
 
+# Far more than any experiment has trials; each row takes about a kilobyte once it is read.
+MOST_ROWS = 1_000_000
 REMEDY = "Delete it and make it anew with `seatrial measure RUN`."
 
 
@@ -55,18 +57,34 @@ def read_records(path: Path) -> list[TrialRecord]:
     import polars
 
     try:
-        rows = polars.read_parquet(io.BytesIO(path.read_bytes())).to_dicts()
+        data = path.read_bytes()
+        count = count_rows(data)
+        rows = polars.read_parquet(io.BytesIO(data)).to_dicts() if count <= MOST_ROWS else []
     except OSError as fault:
         raise JournalError(f"{path}: cannot be read: {fault.strerror}. {REMEDY}") from fault
     # A damaged file ends in one of polars' many errors or, deeper in its engine, in a panic.
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as fault:
         raise JournalError(f"{path}: is no readable Parquet file: {fault}. {REMEDY}") from fault
+    if count > MOST_ROWS:
+        raise JournalError(f"{path}: has {count} rows, more than {MOST_ROWS}. Divide it.")
     try:
         records = msgspec.convert(rows, list[TrialRecord])
     except msgspec.ValidationError as fault:
         raise JournalError(f"{path}: is no table of trials: {fault}. {REMEDY}") from fault
     refuse_duplicates(str(path), records)
     return records
+
+
+def count_rows(data: bytes) -> int:
+    """Rows of a Parquet file as its end tells them, before any is read: a small file may claim many.
+
+    Raises:
+        PolarsError, PanicException: it is no readable Parquet file.
+    """
+    # Imported here because it takes longer to load than most commands take to run.
+    import polars
+
+    return int(polars.scan_parquet(io.BytesIO(data)).select(polars.len()).collect().item())
 
 
 def refuse_duplicates(where: str, records: Iterable[TrialRecord]) -> None:

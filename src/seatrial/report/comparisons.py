@@ -8,9 +8,10 @@ import msgspec
 
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
-from seatrial.estimate.multiplicity import benjamini_hochberg, holm
+from seatrial.estimate.means import ANYTHING
+from seatrial.estimate.multiplicity import ADJUSTED_AWAY, benjamini_hochberg, holm
 from seatrial.records.trial import TrialRecord
-from seatrial.report.tables import GROUP, QUANTITIES, RATES, WHOLE, Cell
+from seatrial.report.tables import GROUP, QUANTITIES, RATES, WHOLE, Cell, limits_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -184,7 +185,9 @@ def compare(
     try:
         sides = [values(cell, measure, quality is not None) for cell in (a, b)]
         names = (a.system, b.system)
-        found = paired_difference(sides[0], sides[1], rng, alpha=role[1], names=names)
+        found = paired_difference(
+            sides[0], sides[1], rng, alpha=role[1], names=names, limits=_limits_of(measure)
+        )
     except (TypeError, ValueError) as fault:
         return msgspec.structs.replace(made, estimate=msgspec.structs.replace(refused, notes=[str(fault)]))
     return msgspec.structs.replace(
@@ -217,6 +220,11 @@ def values(cell: Cell, measure: str, solved: bool = False) -> dict[str, list[Any
     return found
 
 
+def _limits_of(measure: str) -> tuple[float, float]:
+    """Least and greatest value of a line of the main table; a column beside it may hold anything."""
+    return limits_of(QUANTITIES[measure][1]) if measure in QUANTITIES else ANYTHING
+
+
 def column(record: TrialRecord, name: str) -> float | bool | None:
     """A column of the record that holds a number or yes or no."""
     value = getattr(record, name)
@@ -241,7 +249,12 @@ def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
         p = None if comparison.p is None else next(p_values)
         verdict = comparison.verdict if p is not None and p < comparison.alpha else UNDECIDED
         words = in_words(verdict, comparison.a, comparison.b)
-        found.append(msgspec.structs.replace(comparison, p_adjusted=p, verdict=verdict, words=words))
+        estimate = comparison.estimate
+        if verdict != comparison.verdict:
+            estimate = msgspec.structs.replace(estimate, notes=[*estimate.notes, ADJUSTED_AWAY])
+        found.append(
+            msgspec.structs.replace(comparison, p_adjusted=p, verdict=verdict, words=words, estimate=estimate)
+        )
     return found
 
 

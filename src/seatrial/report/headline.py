@@ -53,6 +53,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         told_apart: by the adjusted p value against alpha.
+        test: what p comes from.
         among: comparisons of the same role that were tested, for whose number p is adjusted.
     """
 
@@ -65,6 +66,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     told_apart: bool
     words: str
     p_adjusted: float | None
+    test: str
     among: int
     n_tasks: int
 
@@ -153,6 +155,7 @@ def told(comparisons: Iterable[Comparison], role: str) -> list[Told]:
             told_apart=c.told_apart,
             words=c.words,
             p_adjusted=c.p_adjusted,
+            test=c.test,
             among=tested,
             n_tasks=c.estimate.n_tasks,
         )

@@ -12,7 +12,7 @@ from seatrial.report.cases import RULE, picked
 from seatrial.report.comparisons import Comparison
 from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
-from seatrial.report.protocol import Protocol
+from seatrial.report.protocol import Protocol, systems_shown
 from seatrial.report.reliability import AttemptLine, CallLine
 from seatrial.report.tables import WHOLE, Cell, Row, currency_of
 from seatrial.report.verdict_notes import note_lines, verdict_notes
@@ -75,6 +75,7 @@ def render(content: PageContent) -> str:
         headline_whole=[row for row in content.headline.rows if row.stratum == WHOLE],
         headline_strata=[row for row in content.headline.rows if row.stratum != WHOLE],
         caveats=dict.fromkeys(text for row in content.headline.rows for text in row.caveats),
+        systems=systems_shown(content.protocol.systems),
         model_lines=any(line.model_calls is not None for line in content.calls),
         row=lambda cell, measure: table[(cell.system, cell.arm, cell.stratum, measure)],
         money=f"money, {currency}" if (currency := currency_of(a.record for a in attempts)) else "money",

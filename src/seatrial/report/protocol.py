@@ -1,7 +1,7 @@
 """The protocol of a run as it stands before any number: what was frozen, and what could be seen (G3)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +9,11 @@ import msgspec
 from seatrial.evidence.read import RunEvidence
 from seatrial.journal.run import Manifest
 from seatrial.report.wording import counted
+from seatrial.spec.chat import frozen_options
 from seatrial.spec.task import Task
+
+# How a value that nobody set stands in a row.
+NOT_SET = ("unknown", "none", "")
 
 
 class Protocol(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,24 +59,69 @@ def protocol(evidence: RunEvidence) -> Protocol:
 def system_facts(manifest: Manifest) -> list[dict[str, str]]:
     """Each system's configuration; what no system declares is left out."""
     rows = [{"system": name, **flatten(config)} for name, config in manifest.systems.items()]
-    declared = {key for row in rows for key, value in row.items() if value not in ("unknown", "none", "")}
+    declared = {key for row in rows for key, value in row.items() if value not in NOT_SET}
     return [{key: value for key, value in row.items() if key in declared - {"name"}} for row in rows]
+
+
+class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One system as the page shows it, name to text.
+
+    Attributes:
+        chosen: what was set for it.
+        defaults: what is as every system of its kind has it unless told otherwise.
+    """
+
+    name: str
+    chosen: dict[str, str]
+    defaults: dict[str, str]
+
+
+def systems_shown(systems: Iterable[Mapping[str, str]]) -> list[SystemShown]:
+    """Each system by itself; what is not set is left out.
+
+    Args:
+        systems: rows of ``Protocol.systems``.
+    """
+    found = []
+    for row in systems:
+        usual = _defaults(row.get("agent", ""))
+        told = {key: text for key, text in row.items() if key != "system" and text not in NOT_SET}
+        defaults = {key: text for key, text in told.items() if usual.get(key) == text}
+        chosen = {key: text for key, text in told.items() if key not in defaults}
+        found.append(SystemShown(name=row["system"], chosen=chosen, defaults=defaults))
+    return found
+
+
+def _defaults(agent: str) -> dict[str, str]:
+    """What a system of a kind has unless the experiment says otherwise."""
+    usual = {"privileged": text_of(agent == "simulated")}
+    if agent == "chat":
+        # The two options that have no default.
+        needed = {"endpoint": "", "model": ""}
+        usual |= flatten({k: v for k, v in frozen_options(needed).items() if k not in needed}, "options.")
+    return usual
+
+
+def primary_words(primary: Mapping[str, Any] | None) -> str:
+    """The primary comparison as a sentence would have it."""
+    if not primary:
+        return "none declared"
+    systems = list(map(str, primary.get("compare") or []))
+    between = f" between {', '.join(systems[:-1])} and {systems[-1]}" if len(systems) > 1 else ""
+    return f"{text_of(primary.get('measure'))}{between}, at level {text_of(primary.get('alpha'))}"
 
 
 def experiment_facts(evidence: RunEvidence) -> dict[str, str]:
     """What the experiment file says, and the plan it led to."""
     spec, plan = evidence.manifest.experiment, evidence.manifest.plan
     retries = spec.get("retry", {}).get("infrastructure", "unknown")
-    primary = spec.get("primary")
     arms = dict.fromkeys(cell.arm for cell in plan)
     return {
         "Plan": f"{counted(len(plan), 'trial')}: {counted(len(evidence.tasks), 'task')}, "
         f"{counted(len(evidence.manifest.systems), 'system')}, arms {', '.join(arms)}",
         "Trials per task": text_of(spec.get("trials_per_task")),
         "Seed": text_of(spec.get("seed")),
-        "Primary measure": "none declared"
-        if not primary
-        else ", ".join(f"{k} {v}" for k, v in primary.items()),
+        "Primary measure": primary_words(spec.get("primary")),
         "Stop rule": text_of(spec.get("stop")),
         "Retry policy": f"a new attempt only after an infrastructure failure, at most {retries}; the first "
         "completed attempt counts, all are kept",

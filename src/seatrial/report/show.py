@@ -9,10 +9,16 @@ import msgspec
 from seatrial.errors import UsageError
 from seatrial.evidence.read import AttemptEvidence, RunEvidence, read_ended_journal, read_run
 from seatrial.evidence.standing import RunWatch, TrialStanding
+from seatrial.journal.events import ActionRequested, TrialEnded
+from seatrial.journal.reader import Journal
 from seatrial.journal.run import RunFolder
 from seatrial.report.headline import headline_of
 from seatrial.report.steps import trial_steps
 from seatrial.report.verdict_notes import note_lines, verdict_notes
+from seatrial.report.wording import counted
+from seatrial.spec.faults import nearest
+
+LISTED = 8
 
 
 def run_overview(run: Path) -> dict[str, Any]:
@@ -66,6 +72,10 @@ def standing_row(standing: TrialStanding) -> dict[str, Any]:
 def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool = False) -> dict[str, Any]:
     """The TrialRecord of one attempt plus ``progress``, ``verdicts`` and so on; ``steps`` if asked for.
 
+    ``ending`` says why it ended, in words: ``problem`` (a fault, with the traceback of an agent's own code;
+    empty where nothing went wrong), ``summary`` and ``reason`` (what the agent said at ``finish`` and at
+    ``give_up``, empty where it said nothing) and ``counts`` (whether it says anything about the system).
+
     Args:
         run: the run folder.
         trial: as the plan names it.
@@ -79,6 +89,11 @@ def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool 
     evidence = read_run(run, only=trial)
     found = find_attempt(evidence, trial, attempt)
     detail: dict[str, Any] = msgspec.to_builtins(found.record)
+    folder = RunFolder(run)
+    line = folder.ended(trial, found.record.attempt)
+    assert line is not None, "an attempt in the evidence has ended"
+    journal = read_ended_journal(folder, line)
+    detail["ending"] = ending(journal, found)
     detail["progress"] = [list(pair) for pair in found.progress]
     detail["wasted_steps"] = msgspec.to_builtins(found.waste)
     detail["verdicts"] = msgspec.to_builtins(found.verdicts)
@@ -86,13 +101,32 @@ def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool 
         {**msgspec.to_builtins(note), "lines": note_lines(note)} for note in verdict_notes(found)
     ]
     if steps:
-        folder = RunFolder(run)
-        line = folder.ended(trial, found.record.attempt)
-        assert line is not None, "an attempt in the evidence has ended"
-        journal = read_ended_journal(folder, line)
         shown = trial_steps(journal, found, folder.objects)
         detail["steps"] = msgspec.to_builtins(shown)
     return detail
+
+
+def ending(journal: Journal, attempt: AttemptEvidence) -> dict[str, Any]:
+    """Why an attempt ended; see ``trial_detail``."""
+    ended = next((event for event in reversed(journal.events) if isinstance(event, TrialEnded)), None)
+    last = next((event for event in reversed(journal.events) if isinstance(event, ActionRequested)), None)
+    gave_up = last is not None and last.tool == "give_up"
+    return {
+        "problem": attempt.note,
+        "summary": "" if ended is None else ended.summary,
+        "reason": str(last.arguments.get("reason", "")) if last is not None and gave_up else "",
+        "counts": attempt.record.terminal_class != "infrastructure",
+    }
+
+
+def _which(evidence: RunEvidence, trial: str) -> str:
+    """The trial that was probably meant; else the first few there are."""
+    known = [planned.trial for planned in evidence.manifest.plan]
+    near = nearest(trial, known)
+    if near is not None:
+        return f"Did you mean {near!r}? It has {counted(len(known), 'trial')}."
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f"It has {', '.join(known[:LISTED])}{more}."
 
 
 def find_attempt(evidence: RunEvidence, trial: str, attempt: int | None) -> AttemptEvidence:
@@ -107,9 +141,7 @@ def find_attempt(evidence: RunEvidence, trial: str, attempt: int | None) -> Atte
             raise UsageError(
                 f"{evidence.folder}: trial {trial} has not ended. Resume it with `seatrial run`."
             )
-        known = [planned.trial for planned in evidence.manifest.plan]
-        more = f" and {len(known) - 8} more" if len(known) > 8 else ""
-        raise UsageError(f"{evidence.folder}: has no trial {trial!r}. It has {', '.join(known[:8])}{more}.")
+        raise UsageError(f"{evidence.folder}: has no trial {trial!r}. {_which(evidence, trial)}")
     for found in of_trial:
         if found.counted if attempt is None else found.record.attempt == attempt:
             return found

@@ -134,6 +134,11 @@ QUANTITIES: dict[str, tuple[Quantity, str]] = {
 }
 
 
+def limits_of(unit: str) -> tuple[float, float]:
+    """Least and greatest value of a quantity, by what it counts."""
+    return 0.0, 1.0 if unit in ("progress", SHARE) else math.inf
+
+
 def cells(counted: Sequence[TrialRecord], every: Iterable[TrialRecord]) -> list[Cell]:
     """Group by system and arm, as they come, for the whole, each task family and each horizon group.
 
@@ -196,8 +201,9 @@ def main_table(groups: Iterable[Cell]) -> list[Row]:
         for measure, (quantity, unit) in QUANTITIES.items():
             values = [quantity(record) for record in cell.valid]
             unit = currency_of(cell.every) or unit if measure == "money" else unit
-            limits = (0.0, 1.0 if unit in ("progress", SHARE) else math.inf)
-            estimate = mean_over_tasks(by_task(cell, values), unit, limits=limits)
+            estimate = mean_over_tasks(by_task(cell, values), unit, limits=limits_of(unit))
+            if measure == "money" and unit != "money":
+                estimate = msgspec.structs.replace(estimate, notes=[*estimate.notes, f"In {unit}."])
             rows.append(make_row(cell, measure, estimate, values))
     return rows
 

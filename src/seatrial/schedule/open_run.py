@@ -14,6 +14,7 @@ from seatrial.environment.confine.namespaces import is_real_root
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import UsageError
 from seatrial.journal.events import SCHEMA
+from seatrial.journal.objects import is_store
 from seatrial.journal.run import Manifest, RunFolder, TrialPlanned
 from seatrial.schedule.amendments import add_trials
 from seatrial.schedule.endpoints import check_endpoints
@@ -158,7 +159,8 @@ def _is_run(folder: Path) -> bool:
 def _unborn(folder: Path) -> bool:
     """Whether a folder is empty, or holds only what a runner has before the manifest."""
     return all(
-        entry.name in ("objects", LOCK)
+        entry.name == LOCK
+        or (entry.name == "objects" and is_store(entry))
         or (entry.name.startswith(".manifest.json.") and entry.suffix == ".tmp")
         for entry in folder.iterdir()
     )

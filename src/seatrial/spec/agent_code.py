@@ -67,18 +67,22 @@ def _is_open(tree: ast.Module) -> bool:
 
 def _names(body: list[ast.stmt]) -> Iterator[str]:
     """What statements bind in the scope they stand in."""
-    for node in body:
+    left = body[::-1]
+    while left:
+        node = left.pop()
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
             continue
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                yield inner.id
         # ``if``, ``try``, ``with``, loops and ``match`` open no scope.
-        for field in ("body", "orelse", "finalbody"):
-            yield from _names(getattr(node, field, []))
-        for branch in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
-            yield from _names(branch.body)
+        branches = (node, *getattr(node, "handlers", []), *getattr(node, "cases", []))
+        for branch in branches:
+            for field in ("finalbody", "orelse", "body"):
+                left += getattr(branch, field, [])[::-1]
+        yield from (
+            inner.id
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        )

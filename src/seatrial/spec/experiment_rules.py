@@ -59,6 +59,9 @@ def _check_systems(source: Source, systems: list[System]) -> None:
             if key not in needed and value is not None:
                 problem = f"{shown(value)} means nothing to a {shown(system.agent)} agent"
                 raise source.fault(f"{place}.{key}", problem, "Remove it")
+        if system.agent == "scripted" and system.options:
+            problem = f"{shown(system.options)} means nothing to a {shown(system.agent)} agent"
+            raise source.fault(f"{place}.options", problem, "Remove it")
         if system.agent == "simulated":
             read_options(source, f"{place}.options", system.options)
         if system.code is not None and not CODE.fullmatch(system.code):

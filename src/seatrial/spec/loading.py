@@ -19,7 +19,7 @@ from seatrial.spec.folder import FileMap, need_file, resolve_inside, scan_folder
 from seatrial.spec.plan_file import PLAN_FILE, Plan, load_plan
 from seatrial.spec.reading import check_schema, convert, read_text, read_toml
 from seatrial.spec.scripts import load_script
-from seatrial.spec.simulated import check_covers, read_options
+from seatrial.spec.simulated import check_covers, check_fits, read_options
 from seatrial.spec.suite_file import ENDING, check_frozen, load_suite
 from seatrial.spec.task import Task
 from seatrial.spec.task_rules import check_task
@@ -238,8 +238,9 @@ def _load_system_script(source: Source, place: str, system: System, task: Loaded
 
 
 def _check_plans(source: Source, place: str, system: System, loaded: list[LoadedTask]) -> None:
-    """Every task must have a plan, and the system a skill for each of its steps."""
+    """Every task must have a plan, and the system a skill for each step and for nothing else."""
     options = read_options(source, f"{place}.options", system.options)
+    plans = list[tuple[Task, Plan]]()
     for task in loaded:
         if task.plan is None:
             raise source.fault(
@@ -247,6 +248,8 @@ def _check_plans(source: Source, place: str, system: System, loaded: list[Loaded
                 "Write one there, or leave the task out",
             )  # fmt: skip
         check_covers(source, f"{place}.options", options, task.spec, task.plan)
+        plans.append((task.spec, task.plan))
+    check_fits(source, f"{place}.options", options, plans)
 
 
 def _load_code(source: Source, place: str, folder: Path, system: System) -> FileMap:

@@ -1,12 +1,13 @@
 """The knobs of a simulated agent (``options`` of ``agent = "simulated"``) and what it is configured with."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
 from seatrial.spec.experiment import Step
-from seatrial.spec.faults import Source, check_range, shown
+from seatrial.spec.faults import Source, check_range, choose, shown
 from seatrial.spec.graph import depths
 from seatrial.spec.plan_file import Plan
 from seatrial.spec.reading import convert
@@ -93,6 +94,28 @@ def check_covers(source: Source, place: str, options: SimulatedOptions, task: Ta
             raise source.fault(
                 f"{place}.skill", f"no key covers the subgoal {shown(step.subgoal)} of {shown(task.id)}",
                 'Add it, or "*" for all others',
+            )  # fmt: skip
+
+
+def check_fits(
+    source: Source, place: str, options: SimulatedOptions, plans: Iterable[tuple[Task, Plan]]
+) -> None:
+    """Refuse a table of skills with a key that fits no step of any plan: it would mean nothing.
+
+    Raises:
+        SpecError: names the key.
+    """
+    if not isinstance(options.skill, dict):
+        return
+    subgoals, levels = set[str](), set[str]()
+    for task, plan in plans:
+        subgoals |= {step.subgoal for step in plan.step}
+        levels |= {f"{AT_DEPTH}{level}" for level in _levels(task, plan)}
+    for key in options.skill:
+        if key not in levels and not any(name == key or fnmatchcase(name, key) for name in subgoals):
+            raise source.fault(
+                f"{place}.skill.{key}", "it fits no subgoal and no depth in the plans of the tasks",
+                choose(key, subgoals | levels, "a subgoal or depth"),
             )  # fmt: skip
 
 

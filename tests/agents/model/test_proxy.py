@@ -144,6 +144,16 @@ def test_an_endpoint_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
             ("unreachable", None, 1), ("unreachable", None, 2),
         ]  # fmt: skip
         assert opened.calls[1].wait_us >= 10_000
+        assert opened.proxy.ending is not None
+        assert opened.proxy.ending.problem.endswith(" at call 2 of the same request")
+
+
+def test_a_failure_without_words_is_told_by_its_cause() -> None:
+    bare = ConnectionError()
+    assert upstream.worded(bare) == "ConnectionError: the connection broke, and nothing says why"
+    bare.__cause__ = OSError("reset by peer")
+    assert upstream.worded(bare) == "ConnectionError: reset by peer"
+    assert upstream.worded(ValueError("x")) == "ValueError: x"
 
 
 def test_an_answer_beyond_the_bound_is_endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +193,7 @@ def test_no_retry_goes_beyond_the_total_time(tmp_path: Path) -> None:
         assert opened.ask()[0] == 403
         assert len(server.requests) == 1
         assert opened.proxy.ending is not None
-        assert "no other fits into 1 seconds" in opened.proxy.ending.problem
+        assert "no other call fits into 1 seconds" in opened.proxy.ending.problem
 
 
 def chunk(delta: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -138,14 +138,14 @@ class Caller:
     ) -> float | None:
         """Seconds to wait before the next attempt; null when there is none, which ends the trial."""
         failed = answer.call_class
-        said = f"{answer.call_class} ({answer.problem})"
+        said = f"{answer.call_class} ({answer.problem}) at call {tried.total()} of the same request"
         if tried[failed] > getattr(self._options.retries, failed):
-            self._fault(f"failed: {said}, attempt {tried.total()}")
+            self._fault(f"failed: {said}")
             return None
         pause = pause_before(self._options.backoff, tried.total(), exchange.retry_after)
         if time.monotonic() + pause >= deadline:
             limit = self._options.total_seconds
-            self._fault(f"failed: {said}, attempt {tried.total()}; no other fits into {limit:g} seconds")
+            self._fault(f"failed: {said}; no other call fits into {limit:g} seconds")
             return None
         return pause
 

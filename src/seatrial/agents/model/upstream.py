@@ -73,7 +73,7 @@ class Exchanging:
                 return self.ended("timeout", f"no answer within {seconds:g} seconds")
             return self.ended("endless", f"the answer did not end within {seconds:g} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as fault:
-            return self.ended("unreachable", f"{type(fault).__name__}: {fault}")
+            return self.ended("unreachable", worded(fault))
 
     async def _receive(self, client: "httpx.AsyncClient", url: str, body: dict[str, Any]) -> Exchange:
         async with client.stream("POST", url, json=body) as response:
@@ -99,6 +99,17 @@ def open_client(headers: dict[str, str]) -> "httpx.AsyncClient":
         trust_env=False,
         follow_redirects=False,
     )
+
+
+def worded(fault: BaseException) -> str:
+    """The kind of a failure and its reason; where it has none of its own, that of what caused it."""
+    kind, cause = type(fault).__name__, fault
+    while not str(cause):
+        deeper = cause.__cause__ or cause.__context__
+        if deeper is None:
+            return f"{kind}: the connection broke, and nothing says why"
+        cause = deeper
+    return f"{kind}: {cause}"
 
 
 def _seconds(retry_after: str | None) -> float | None:
