@@ -292,7 +292,7 @@ os.write(3, json.dumps({"verdict": "pass", "evidence": said.stdout}).encode())
 """
     )
     row = ask(tmp_path, host, script, {"a": "x"})
-    assert row.evidence["given"] == "/run:\n\n/tmp:\n"
+    assert row.evidence["given"] == "/run:\npycache\n\n/tmp:\n"
 
 
 def test_the_judge_itself_is_not_moved_by_a_crafted_state(tmp_path: Path, host: Host) -> None:
