@@ -45,6 +45,10 @@ class SetupHeld:
             time.sleep(0.005)
         (self._setup,) = map(int, children.read_text().split())
         os.kill(self._setup, signal.SIGSTOP)
+        # The signal is only queued: a system call under way may still make a folder.
+        while Path(f"/proc/{self._setup}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
 
     def __enter__(self) -> "SetupHeld":
         return self
