@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from seatrial.cli.run import closing_lines
+from seatrial.cli.run.run import closing_lines
 from seatrial.evidence.read import read_run
 from tests.report.runs import RunMaker, all_pass, cell
 from tests.schedule.small import DONE, experiment, go_on, seatrial

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from seatrial.cli import run_progress
-from seatrial.cli.run_progress import Shown, cost, duration, overall, progress, under_way
+from seatrial.cli.run import progress as run_progress
+from seatrial.cli.run.progress import Shown, cost, duration, overall, progress, under_way
 from seatrial.schedule.spending import Spent
 from seatrial.schedule.watching import Running, RunProgress
 from seatrial.trial.job import TrialDone

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from seatrial.cli.shell_input import Input, is_colon, is_unended
+from seatrial.cli.shell.input import Input, is_colon, is_unended
 from seatrial.errors import UsageError
 
 

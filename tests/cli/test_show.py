@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from seatrial.cli.measure import measure
 from seatrial.cli.report import report
-from seatrial.cli.run import last_line
-from seatrial.cli.show import show
-from seatrial.cli.show_steps import CHANGES, print_steps
+from seatrial.cli.run.run import last_line
+from seatrial.cli.show.show import show
+from seatrial.cli.show.steps import CHANGES, print_steps
 from seatrial.errors import JournalError
 from seatrial.records.table import read_records
 from tests.measure.trials import WITH_REPAIR_CURVE
@@ -123,7 +123,7 @@ def test_an_unjudged_run_is_a_deliberate_error(tmp_path):
 
 def test_the_commands_start_without_the_heavy_packages():
     code = (
-        "import sys, seatrial.cli.show, seatrial.cli.report, seatrial.cli.measure; "
+        "import sys, seatrial.cli.show.show, seatrial.cli.report, seatrial.cli.measure; "
         "heavy = ('numpy', 'polars', 'altair', 'scipy', 'vl_convert', 'jinja2'); "
         "print([name for name in heavy if name in sys.modules])"
     )

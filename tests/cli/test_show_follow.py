@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from seatrial.cli.show import show
-from seatrial.cli.show_follow import follow_run, standing_table
+from seatrial.cli.show.follow import follow_run, standing_table
+from seatrial.cli.show.show import show
 from seatrial.evidence.standing import RunWatch
 from seatrial.journal.run import write_json
 from seatrial.report.show import run_overview
@@ -107,7 +107,7 @@ def test_a_long_run_fits_the_screen_with_those_under_way_first():
 def test_on_a_terminal_the_table_is_live(made, monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(
-        "seatrial.cli.show_follow.Console",
+        "seatrial.cli.show.follow.Console",
         lambda **_: Console(file=shown, force_terminal=True, width=120, height=30),
     )
     follow_run(RunWatch(made.folder), json=False)

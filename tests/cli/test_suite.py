@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from seatrial.cli.suite import app
+from seatrial.cli.suite.suite import app
 from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import load_experiment
 from tests.spec.folders import write_task

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from seatrial.cli.show import show
+from seatrial.cli.show.show import show
 from seatrial.journal.run import TrialPlanned
 from seatrial.report.build import build_report
 from seatrial.report.comparisons import compare_systems

@@ -3,7 +3,7 @@
 import typer
 from typer.testing import CliRunner
 
-from seatrial.cli.show import show
+from seatrial.cli.show.show import show
 from seatrial.report.build import build_report
 from seatrial.report.show import trial_detail
 from seatrial.report.verdict_notes import SHOWN, evidence_lines

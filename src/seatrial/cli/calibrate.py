@@ -23,8 +23,8 @@ from seatrial.calibrate.record import (
     write_calibration,
 )
 from seatrial.cli.interrupting import ended_in_order
-from seatrial.cli.run_progress import Shown
-from seatrial.cli.show_steps import visible_line
+from seatrial.cli.run.progress import Shown
+from seatrial.cli.show.steps import visible_line
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import UsageError
 from seatrial.spec.loading import CALIBRATION_FILE, LoadedTask, load_task

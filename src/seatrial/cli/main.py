@@ -5,19 +5,21 @@ import sys
 import typer
 
 from seatrial import __version__
-from seatrial.cli import estimate, plan, suite
 from seatrial.cli.calibrate import calibrate
-from seatrial.cli.compare import compare
+from seatrial.cli.compare.compare import compare
 from seatrial.cli.doctor import doctor
-from seatrial.cli.gate import gate
+from seatrial.cli.estimate.kinds import app as estimate
+from seatrial.cli.gate.gate import gate
 from seatrial.cli.gc import gc
 from seatrial.cli.import_ import import_
 from seatrial.cli.measure import measure
+from seatrial.cli.plan.kinds import app as plan
 from seatrial.cli.report import report
-from seatrial.cli.run import run
-from seatrial.cli.shell import shell
-from seatrial.cli.show import show
-from seatrial.cli.show_steps import visible
+from seatrial.cli.run.run import run
+from seatrial.cli.shell.shell import shell
+from seatrial.cli.show.show import show
+from seatrial.cli.show.steps import visible
+from seatrial.cli.suite.suite import app as suite
 from seatrial.cli.verify import verify
 from seatrial.errors import SeatrialError
 
@@ -34,13 +36,13 @@ app = typer.Typer(
 for verb in (doctor, run, verify, measure, report, show, compare, gate, calibrate, shell, gc):
     app.command()(verb)
 app.command("import")(import_)
-app.add_typer(suite.app, name="suite", help="Make tasks and check them.")
+app.add_typer(suite, name="suite", help="Make tasks and check them.")
 app.add_typer(
-    estimate.app,
+    estimate,
     name="estimate",
     help="What may be concluded from records; every kind takes --json and --plot.",
 )
-app.add_typer(plan.app, name="plan", help="How much to run, and how often to look; both take --json.")
+app.add_typer(plan, name="plan", help="How much to run, and how often to look; both take --json.")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,1 @@
+"""Two systems or two sets of records side by side."""

@@ -1,0 +1,1 @@
+"""What may be concluded from records: one file a kind."""

@@ -1,0 +1,380 @@
+"""Which trials an estimate is made from: systems and arms apart, measures and axes by name."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seatrial.cli.estimate.options import Asked
+from seatrial.errors import SpecError, UsageError
+from seatrial.importers.load import LoadedRecords, differences, load_records
+from seatrial.importers.mapping import least, unit_of
+from seatrial.importers.metr import HUMAN
+from seatrial.records.trial import TrialRecord
+from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, limits_of
+from seatrial.spec.faults import choose, shown
+
+SUCCESS = "success"
+MONEY = "money"
+SHARES = (0.0, 1.0)
+# Columns that hold shares and are no rows of the main table.
+_SHARES = ("max_progress", "regression_depth")
+# Columns that say where a row comes from, not what a trial showed.
+_NO_STRATUM = ("experiment", "trial", "system", "arm")
+_NO_MEASURE = ("seed", "attempt", "repeat", "weight")
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity of a trial.
+
+    Attributes:
+        name: as asked for.
+        yes_no: whether it is an outcome.
+        read: its value of one record; null is unknown.
+        counts: what a value counts, for example "seconds"; "share" for outcomes.
+        limits: least and greatest value there can be, infinite where there is none.
+    """
+
+    name: str
+    yes_no: bool
+    read: Callable[[TrialRecord], Any]
+    counts: str
+    limits: tuple[float, float] = SHARES
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The trials of an estimate.
+
+    Attributes:
+        source: as the user named it.
+        loaded: everything the source holds.
+        cells: one for each system and arm, in the order they came.
+        limits: what holds for all numbers made of them, in words.
+        mixed: versions or protocols that differ, in words.
+    """
+
+    source: str
+    loaded: LoadedRecords
+    cells: list[Cell]
+    limits: list[str]
+    mixed: list[str]
+
+    @property
+    def records(self) -> list[TrialRecord]:
+        """The chosen records of all cells."""
+        return [record for cell in self.cells for record in cell.records]
+
+
+def choose_trials(source: Path, asked: Asked) -> Chosen:
+    """Read records and sort them by system and arm.
+
+    Raises:
+        SpecError, JournalError, UsageError: as ``load_records``.
+        UsageError: a system or arm is not there, or one system's own rows are of several versions.
+    """
+    loaded = load_records(source)
+    limits = list(loaded.limits)
+    if loaded.unfinished:
+        limits.append(
+            f"{len(loaded.unfinished)} planned trials have not ended; those that have may be the easier ones."
+        )
+    records, left_out = _of_systems(loaded.records, asked.system)
+    limits += left_out
+    records = _of_arms(records, asked.arm)
+    groups: dict[tuple[str, str], list[TrialRecord]] = {}
+    for record in records:
+        groups.setdefault((record.system, record.arm), []).append(record)
+    if asked.common_tasks:
+        groups, said = _on_common_tasks(groups)
+        limits += said
+    limits += [f"Money is in {name}." for name in sorted({r.currency for r in records if r.currency})]
+    cells = [cell_of(system, arm, found, loaded.every) for (system, arm), found in groups.items()]
+    _refuse_pooling(source, cells, asked.allow_mixed)
+    return Chosen(source=str(source), loaded=loaded, cells=cells, limits=limits, mixed=loaded.mixed)
+
+
+def cell_of(system: str, arm: str, records: list[TrialRecord], every: Sequence[TrialRecord]) -> Cell:
+    """Records of one system and arm as a cell of the whole.
+
+    Args:
+        every: those of all attempts, of other trials too.
+    """
+    trials = {(record.experiment, record.trial) for record in records}
+    attempts = [record for record in every if (record.experiment, record.trial) in trials]
+    return Cell(system=system, arm=arm, stratum=WHOLE, records=records, every=attempts)
+
+
+def _of_systems(
+    records: Sequence[TrialRecord], wanted: Sequence[str] | None
+) -> tuple[list[TrialRecord], list[str]]:
+    there = dict.fromkeys(record.system for record in records)
+    for name in wanted or ():
+        if name not in there:
+            raise UsageError(f"there is no system {shown(name)}. {choose(name, there, 'a system')}.")
+    if wanted:
+        return [record for record in records if record.system in wanted], []
+    agents = [record for record in records if record.system != HUMAN]
+    if not agents or len(agents) == len(records):
+        return list(records), []
+    people = len(records) - len(agents)
+    return agents, [f"{people} runs of people (system {HUMAN!r}) are left out: they are no agent's."]
+
+
+def _of_arms(records: list[TrialRecord], wanted: Sequence[str] | None) -> list[TrialRecord]:
+    there = dict.fromkeys(record.arm for record in records)
+    for name in wanted or ():
+        if name not in there:
+            raise UsageError(f"there is no arm {shown(name)}. {choose(name, there, 'an arm')}.")
+    return [record for record in records if not wanted or record.arm in wanted]
+
+
+Groups = dict[tuple[str, str], list[TrialRecord]]
+
+
+def _on_common_tasks(groups: Groups) -> tuple[Groups, list[str]]:
+    sets = [{record.task for record in found} for found in groups.values()]
+    common, every = set.intersection(*sets), set.union(*sets)
+    if not common:
+        raise UsageError("no task has trials of every chosen system. Choose other systems with --system.")
+    kept = {key: [r for r in found if r.task in common] for key, found in groups.items()}
+    lost = len(every) - len(common)
+    return kept, [f"{lost} tasks that not every system has are left out."] if lost else []
+
+
+def _refuse_pooling(source: Path, cells: Sequence[Cell], allowed: bool) -> None:
+    """One system's own rows of two versions would be pooled into one number."""
+    for cell in cells:
+        if not allowed and (found := differences(cell.records)):
+            why = " ".join(found).rstrip(".")
+            raise SpecError(
+                str(source), f"system {cell.system}", f"its rows must not be pooled: {why}",
+                "Give them to separate estimates, or say --allow-mixed",
+            )  # fmt: skip
+
+
+def refuse_mixed(chosen: Chosen, allowed: bool) -> None:
+    """For whatever sets one system beside another.
+
+    Raises:
+        SpecError: versions or protocols differ, and that was not allowed.
+    """
+    if chosen.mixed and not allowed and len(chosen.cells) > 1:
+        raise SpecError(
+            chosen.source, "", f"systems are not comparable: {' '.join(chosen.mixed).rstrip('.')}",
+            "Choose one system with --system, or say --allow-mixed to have it labelled",
+        )  # fmt: skip
+
+
+def outcome_measure(chosen: Chosen, name: str, at_least: float | None) -> tuple[Measure, list[str]]:
+    """A yes-or-no measure by name, and what must be said of it.
+
+    Raises:
+        UsageError: unknown, numeric without ``at_least``, or yes-or-no with it.
+    """
+    measure, said = find_measure(chosen, name)
+    if at_least is None:
+        if not measure.yes_no:
+            raise UsageError(
+                f"{name} is a number, no outcome. Say with --at-least from where on it is a success."
+            )
+        return measure, said
+    if measure.yes_no:
+        raise UsageError(f"{name} is yes or no. Leave out --at-least, or choose a number such as score.")
+    return threshold(measure, at_least), said
+
+
+def threshold(measure: Measure, at_least: float) -> Measure:
+    """Whether a numeric measure reaches a declared value (E14)."""
+    return Measure(
+        name=f"{measure.name} >= {at_least:g}",
+        yes_no=True,
+        read=lambda record: _reaches(measure.read(record), at_least),
+        counts="share",
+    )
+
+
+def _reaches(value: float | None, at_least: float) -> bool | None:
+    return None if value is None else value >= at_least
+
+
+def find_measure(chosen: Chosen, name: str) -> tuple[Measure, list[str]]:
+    """A measure by name, and what must be said of it.
+
+    Raises:
+        UsageError: there is no such measure; lists those the records have values of.
+    """
+    if name == SUCCESS:
+        return _success(chosen)
+    if name in RATES:
+        return Measure(name=name, yes_no=True, read=RATES[name], counts="share"), []
+    if name in QUANTITIES:
+        read, counts = QUANTITIES[name]
+        if name == MONEY:
+            counts = _currency(chosen.records) or counts
+        return Measure(name=name, yes_no=False, read=read, counts=counts, limits=limits_of_measure(name)), []
+    kinds = _columns()
+    if name not in kinds:
+        known = measures_with_values(chosen.records)
+        raise UsageError(f"there is no measure {shown(name)}. {choose(name, known, 'one that has values')}.")
+    yes_no = kinds[name] is bool
+    counts = "share" if yes_no else unit_of(name) or name
+    limits = limits_of_measure(name)
+    return Measure(
+        name=name, yes_no=yes_no, read=lambda r: getattr(r, name), counts=counts, limits=limits
+    ), []
+
+
+def _currency(records: Sequence[TrialRecord]) -> str | None:
+    """What money is in; null where nothing was priced, or in several currencies."""
+    found = {record.currency for record in records if record.currency is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def was_priced(records: Sequence[TrialRecord]) -> bool:
+    """Whether money says anything of these trials: 0 in no currency is what those without a model spent."""
+    return any(record.money or record.currency is not None for record in records)
+
+
+def words_on_money(chosen: Chosen, measure: Measure) -> list[str]:
+    """That nothing was priced, where money is asked for all the same."""
+    if measure.name != MONEY or was_priced(chosen.records):
+        return []
+    return ["Money is 0 in no currency: nothing was priced, so it tells no systems apart."]
+
+
+def limits_of_measure(name: str) -> tuple[float, float]:
+    """Least and greatest value a measure can have.
+
+    Shares lie in [0, 1] and amounts at 0 or above. A score has the range of its source, which nobody says, so
+    it is without limits, and so is a name that is no measure.
+    """
+    if name in QUANTITIES:
+        return limits_of(QUANTITIES[name][1])
+    kinds = _columns()
+    if name in (SUCCESS, *RATES) or name in _SHARES or kinds.get(name) is bool:
+        return SHARES
+    low = least(name) if name in kinds else None
+    return (-math.inf if low is None else low, math.inf)
+
+
+def _success(chosen: Chosen) -> tuple[Measure, list[str]]:
+    """Safe success, or strict where no record says whether constraints were kept."""
+    safe = any(record.safe_success is not None for record in chosen.records)
+    name = "safe_success" if safe else "strict_success"
+    said = [] if safe else ["No row says whether constraints were kept: success is strict_success."]
+    return Measure(name=name, yes_no=True, read=RATES[name], counts="share"), said
+
+
+def _columns() -> dict[str, type]:
+    """Columns of the record that hold yes or no, or a number."""
+    found: dict[str, type] = {}
+    for field in msgspec.structs.fields(TrialRecord):
+        kinds = getattr(field.type, "__args__", (field.type,))
+        kind = next((k for k in (bool, int, float) if k in kinds), None)
+        if kind is not None and field.name not in _NO_MEASURE:
+            found[field.name] = kind
+    return found
+
+
+def measures_with_values(records: Sequence[TrialRecord]) -> list[str]:
+    """Names of measures that some record has a value of."""
+    readers: dict[str, Callable[[TrialRecord], Any]] = {name: _reader(name) for name in _columns()}
+    readers |= RATES
+    readers |= {name: read for name, (read, _) in QUANTITIES.items()}
+    return sorted(name for name, read in readers.items() if any(read(r) is not None for r in records))
+
+
+def _reader(name: str) -> Callable[[TrialRecord], Any]:
+    return lambda record: getattr(record, name)
+
+
+def number_measure(chosen: Chosen, name: str, what: str) -> Measure:
+    """A numeric measure that some record has a value of, for an axis or a cost.
+
+    Args:
+        what: what it is wanted for, for messages: "axis".
+
+    Raises:
+        UsageError: unknown, yes-or-no, or unknown in every record.
+    """
+    measure, _ = find_measure(chosen, name)
+    there = [n for n in measures_with_values(chosen.records) if not find_measure(chosen, n)[0].yes_no]
+    if measure.yes_no:
+        raise UsageError(f"{name} is yes or no, no {what}. {choose('', there, f'one as {what}')}.")
+    if name not in there:
+        raise UsageError(f"{name} is unknown in every row. {choose('', there, f'another {what}')}.")
+    return measure
+
+
+def by_task(records: Sequence[TrialRecord], read: Callable[[TrialRecord], Any]) -> dict[str, list[Any]]:
+    """A value of each record, sorted to its task."""
+    found: dict[str, list[Any]] = {}
+    for record in records:
+        found.setdefault(record.task, []).append(read(record))
+    return found
+
+
+def valid_by_task(cell: Cell, read: Callable[[TrialRecord], Any]) -> dict[str, list[Any]]:
+    """A value of each valid record; tasks that have only others stay, empty."""
+    found: dict[str, list[Any]] = {record.task: [] for record in cell.records}
+    for record in cell.valid:
+        found[record.task].append(read(record))
+    return found
+
+
+def task_values(cell: Cell, name: str, read: Callable[[TrialRecord], Any]) -> dict[str, Any]:
+    """A property of tasks, which all trials of one task must agree on; tasks without it are left out.
+
+    Raises:
+        UsageError: two trials of one task disagree.
+    """
+    found: dict[str, Any] = {}
+    for record in cell.records:
+        value = read(record)
+        if value is None:
+            continue
+        if found.setdefault(record.task, value) != value:
+            raise UsageError(
+                f"{record.task} has {name} {found[record.task]} and {value}; one task has one. "
+                "Correct the rows."
+            )
+    return found
+
+
+def parts_by(cell: Cell, column: str) -> list[tuple[str, Cell]]:
+    """The cell once for each value of a column, by value; rows without one are a part of their own.
+
+    Raises:
+        UsageError: no such column, or it is unknown in every row.
+    """
+    names = [field.name for field in msgspec.structs.fields(TrialRecord) if field.name not in _NO_STRATUM]
+    there = [name for name in names if any(getattr(record, name) is not None for record in cell.records)]
+    if column not in there:
+        raise UsageError(
+            f"{cell.system} has no {shown(column)} to divide by. {choose(column, there, 'a column')}."
+        )
+    found: dict[Any, list[TrialRecord]] = {}
+    for record in cell.records:
+        value = getattr(record, column)
+        found.setdefault(", ".join(value) if isinstance(value, list) else value, []).append(record)
+    known = sorted(value for value in found if value is not None)
+    return [
+        (f"{column} {'unknown' if value is None else value}", restricted(cell, found[value]))
+        for value in [*known, *([None] if None in found else [])]
+    ]
+
+
+def only_tasks(cell: Cell, name: str, tasks: Mapping[str, object]) -> tuple[Cell, list[str]]:
+    """The cell on tasks that have a property, and what was left out, in words."""
+    kept = [record for record in cell.records if record.task in tasks]
+    lost = {record.task for record in cell.records} - set(tasks)
+    trials = len(cell.records) - len(kept)
+    said = [f"{len(lost)} tasks ({trials} trials) of {cell.system} lack {name} and are left out."]
+    return restricted(cell, kept), said if lost else []
+
+
+def restricted(cell: Cell, records: list[TrialRecord]) -> Cell:
+    """The cell on some of its records, with all attempts at those trials."""
+    return cell_of(cell.system, cell.arm, records, cell.every)

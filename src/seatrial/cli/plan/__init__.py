@@ -1,0 +1,1 @@
+"""How much to run, and how often to look."""

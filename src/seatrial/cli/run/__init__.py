@@ -1,0 +1,1 @@
+"""Running an experiment, with its progress."""

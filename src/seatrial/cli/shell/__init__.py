@@ -1,0 +1,1 @@
+"""A person in a task's sandbox."""

@@ -1,0 +1,1 @@
+"""Making, checking and freezing tasks."""
