@@ -1,4 +1,4 @@
-"""The command line: one file or folder a verb. Ctrl-C ends in one line, also while the verbs are still being loaded."""
+"""The command line, a file or folder a verb. Ctrl-C ends in one line, also while verbs are being loaded."""
 
 import sys
 from types import TracebackType
