@@ -9,7 +9,8 @@ import pytest
 
 from seatrial.environment.confine.host import Host
 from seatrial.errors import EnvironmentFault
-from seatrial.gateway.gateway import Offer, state_path
+from seatrial.gateway.execute import state_path
+from seatrial.gateway.gateway import Offer
 from seatrial.journal.events import (
     ActionDecided,
     ActionFinished,

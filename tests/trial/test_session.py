@@ -1,5 +1,6 @@
 """A person's session as the terminal's process sees it: what an answer says beside the observation."""
 
+import signal
 from pathlib import Path
 
 from seatrial.journal.events import ConstraintViolated
@@ -40,3 +41,29 @@ def test_each_violation_is_told_once_with_the_answer_that_it_came_with(tmp_path:
             assert (end.stop_reason, end.broken) == ("finished", [])
         events = read_journal(held.run.journal_path(planned.trial, 1)).events
     assert sum(isinstance(event, ConstraintViolated) for event in events) == 2
+
+
+def interrupted_after(session: Session, seconds: float, command: str) -> Answer:
+    """Ask for a command and interrupt this process so much later, wherever the request is by then."""
+    before = signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return session.ask(shell(command), interruptible=True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupt_ends_its_own_command_however_early_it_comes_and_no_other(tmp_path: Path) -> None:
+    new_task(tmp_path / "guests", "example/guests")
+    with hold_run(person_experiment(load_task(tmp_path / "guests")), tmp_path / "run") as held:
+        (planned,) = held.manifest.plan
+        with Session(TrialJob(run=str(held.run.folder), trial=planned.trial, attempt=1)) as session:
+            # An interrupt lost on the way from the terminal to the command would leave it asleep.
+            for tenths_of_ms in range(1, 61, 5):
+                answer = interrupted_after(session, tenths_of_ms / 10_000, "sleep 600")
+                assert answer.observation is not None
+                assert answer.observation.text == "\n[interrupted]"
+                following = session.ask(shell("echo whole"), interruptible=True)
+                assert following.observation is not None
+                assert (following.observation.outcome, following.observation.text) == ("ok", "whole\n")

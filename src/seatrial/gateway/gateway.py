@@ -1,6 +1,5 @@
 """``act``: the only way in. Every request becomes a step with the state before and after."""
 
-import posixpath
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -8,15 +7,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from seatrial.environment.sandbox import Delta, Result
+from seatrial.environment.sandbox import Delta
 from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.asked import plain, readable
+from seatrial.gateway.attend import Asked, Attendant, Handler, Observation, Window
+from seatrial.gateway.execute import execute, state_path
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Finding, Policy
 from seatrial.gateway.tools import TOOLS, Tool
 from seatrial.journal.digest import digest_value
-from seatrial.journal.entries import ROOTS, Entry, State
+from seatrial.journal.entries import Entry, State
 from seatrial.journal.events import (
     ActionDecided,
     ActionFinished,
@@ -26,6 +27,7 @@ from seatrial.journal.events import (
     ConstraintViolated,
     Cost,
     EffectRecorded,
+    GoalChanged,
     Outcome,
     StopReason,
     SubgoalJudged,
@@ -36,6 +38,8 @@ from seatrial.records.verdicts import Verdict
 
 # Deltas above this many entries go to an object: a journal line stays small enough to read.
 LARGE_DELTA = 256
+# Tools that run nothing in the environment.
+TALK = ("finish", "give_up", "report_belief", "ask_human")
 # Characters of a name an agent made up that are said back to it.
 SHOWN_NAME = 80
 
@@ -51,15 +55,6 @@ class Judgement:
     reads: str
 
 
-class Observation(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What the agent is shown. ``done`` says that no further action will be taken."""
-
-    text: str
-    outcome: Outcome
-    exit_code: int | None = None
-    done: bool = False
-
-
 @dataclass
 class Offer:
     """What this trial offers, to whom, and how it may end early.
@@ -70,12 +65,16 @@ class Offer:
         judge: judges the state for early stopping, and says whether it is a strict success; null when
             nothing is judged online.
         actor: who acts: an agent, or a person in its place.
+        handlers: of the tools that run elsewhere than in the sandbox, by name.
+        attendants: who else is asked about each action, in order.
     """
 
     tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
     kill_point: KillPoint = lambda name, step: None
     judge: Callable[[State], tuple[list[Judgement], bool]] | None = None
     actor: Literal["agent", "human"] = "agent"
+    handlers: dict[str, Handler] = field(default_factory=dict)
+    attendants: list[Attendant] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -87,21 +86,6 @@ class _Answer:
     shown: str
     outcome: Outcome
     exit_code: int | None
-
-
-@dataclass
-class _Window:
-    """What executing one action gave, before it is written down."""
-
-    outcome: Outcome
-    text: str
-    exit_code: int | None = None
-    result: Result | None = None
-    delta: Delta | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
-    recovery_us: int = 0
-    undone: int = 0
-    windows: list[str] = field(default_factory=list)
 
 
 class Gateway:
@@ -179,25 +163,28 @@ class Gateway:
                     pre=self._post,
                 )
             )
-            window = self._answered(tool, arguments, key) or self._decide_and_execute(
-                tool, arguments, problem
-            )
-            return self._record(window, key, digest_value([tool, arguments]), turn, begun)
+            asked = Asked(self.step, tool, arguments, key)
+            digest = digest_value([tool, arguments])
+            window = self._answered(digest, key) or self._decide_and_execute(asked, problem)
+            observation = self._record(asked, window, digest, turn, begun)
+            for attendant in self._offer.attendants:
+                observation = attendant.shown(asked, observation)
+            return observation
         finally:
             if self.stop_reason is None:
                 self._meter.agent_thinks()
 
     # -- before ---------------------------------------------------------------------------------------
-    def _answered(self, tool: str, arguments: dict[str, Any], key: str | None) -> _Window | None:
+    def _answered(self, digest: str, key: str | None) -> Window | None:
         """The first answer to a repeated key; null for a new one."""
         answer = self._answers.get(key) if key is not None else None
         if answer is None or key is None:
             return None
-        if answer.asked != digest_value([tool, arguments]):
+        if answer.asked != digest:
             problem = f"the key {key[:SHOWN_NAME]!r} was given to another request before"
-            return _Window("failed", problem, notes={"malformed": True})
+            return Window("failed", problem, notes={"malformed": True})
         text = self._objects.get(answer.shown).decode("utf-8", "surrogatepass")
-        return _Window(answer.outcome, text, answer.exit_code, notes={"repeats": answer.step})
+        return Window(answer.outcome, text, answer.exit_code, notes={"repeats": answer.step})
 
     def _settle_background(self) -> None:
         """Write down what happened between actions, and whether it broke a constraint."""
@@ -220,95 +207,77 @@ class Gateway:
             )  # fmt: skip
             self._post = delta.fingerprint
 
-    def _decide_and_execute(
-        self, tool: str, arguments: dict[str, Any], unreadable: str | None = None
-    ) -> _Window:
+    def _decide_and_execute(self, asked: Asked, unreadable: str | None = None) -> Window:
+        tool, arguments = asked.tool, asked.arguments
         known = self._offer.tools.get(tool)
         if known is None:
             names = ", ".join(self._offer.tools)
             problem = f"there is no tool {tool[:SHOWN_NAME]!r}; there are {names}"
-            return _Window("failed", problem, notes={"malformed": True})
+            return Window("failed", problem, notes={"malformed": True})
         if wrong := unreadable or known.problem_with(arguments):
-            return _Window("failed", wrong, notes={"malformed": True})
-        forbidden = self._policy.calls(tool, arguments)
-        for finding in forbidden:
-            if finding.constraint.mode == "prevent":
-                return self._deny(finding.constraint.id, "this call is not allowed")
-        if tool in ("write_file", "edit_file"):
-            prevented = self._policy.would_write(state_path(arguments["path"]))
-            if prevented is not None:
-                return self._deny(prevented.id, f"{arguments['path']} may not be written")
-        self._violations(forbidden, self._offer.actor)
+            return Window("failed", wrong, notes={"malformed": True})
+        if refused := self._refused(tool, arguments):
+            return refused
+        for attendant in self._offer.attendants:
+            if answer := attendant.admit(asked):
+                return answer
         self._journal.append(ActionDecided(step=self.step, decision="allow"))
-        if known.ends or tool in ("report_belief", "ask_human"):
+        if tool in TALK and tool not in self._offer.handlers:
             return self._speak(tool, arguments)
         self._offer.kill_point("before_effect", self.step)
-        window = self._execute(tool, arguments)
-        window.delta = self._sandbox.settle()
-        self._judge_effects(window)
+        window = self._execute(asked)
         self._offer.kill_point("after_effect_before_ack", self.step)
         return window
 
-    def _deny(self, constraint: str, reason: str) -> _Window:
+    def _refused(self, tool: str, arguments: dict[str, Any]) -> Window | None:
+        """Constraints on calls: a denial, or null with the violations written down."""
+        forbidden = self._policy.calls(tool, arguments)
+        for finding in forbidden:
+            if finding.constraint.mode == "prevent":
+                return self.deny(finding.constraint.id, "this call is not allowed")
+        if tool in ("write_file", "edit_file"):
+            prevented = self._policy.would_write(state_path(arguments["path"]))
+            if prevented is not None:
+                return self.deny(prevented.id, f"{arguments['path']} may not be written")
+        self._violations(forbidden, self._offer.actor)
+        return None
+
+    def _execute(self, asked: Asked) -> Window:
+        handler = self._offer.handlers.get(asked.tool)
+        if handler is None:
+            window = execute(self._sandbox, self._meter, asked)
+        else:
+            window = handler(asked)
+            self._meter.tool_worked(window.tool_us)
+        window.delta = self._sandbox.settle()
+        self._judge_effects(window)
+        for attendant in self._offer.attendants:
+            attendant.executed(asked, window)
+        return window
+
+    def deny(self, constraint: str, reason: str) -> Window:
+        """Write down that the action under way is denied, and answer so."""
         self._journal.append(
             ActionDecided(step=self.step, decision="deny", constraint=constraint, reason=reason)
         )
-        return _Window("denied", f"denied: {reason}")
+        return Window("denied", f"denied: {reason}")
 
     # -- executing ------------------------------------------------------------------------------------
-    def _speak(self, tool: str, arguments: dict[str, Any]) -> _Window:
+    def _speak(self, tool: str, arguments: dict[str, Any]) -> Window:
         """Tools that touch no world."""
         if tool == "finish":
             self.stop_reason = "finished"
             self.summary, self.confidence = arguments.get("summary") or "", arguments.get("confidence")
-            return _Window("ok", "The work has ended.")
+            return Window("ok", "The work has ended.")
         if tool == "give_up":
             self.stop_reason, self.summary = "gave_up", arguments.get("reason") or ""
-            return _Window("ok", "The work has ended.")
+            return Window("ok", "The work has ended.")
         if tool == "report_belief":
             self._journal.append(BeliefReported(actor=self._offer.actor, step=self.step, belief=arguments))
-            return _Window("ok", "noted")
-        return _Window("denied", "Nobody is there to answer.")
+            return Window("ok", "noted")
+        return Window("denied", "Nobody is there to answer.")
 
-    def _execute(self, tool: str, arguments: dict[str, Any]) -> _Window:
-        seconds = self._sandbox.ground.limits.seconds
-        left = self._meter.seconds_left()
-        if left is not None:
-            seconds = max(0.05, min(seconds, left))
-        if tool == "shell":
-            result = self._sandbox.shell(arguments["command"], arguments.get("cwd") or "/workspace", seconds)
-        else:
-            content = {
-                "content": arguments.get("content"), "old": arguments.get("old"), "new": arguments.get("new"),
-            }  # fmt: skip
-            parts = {
-                name: value.encode("utf-8", "surrogatepass")
-                for name, value in content.items()
-                if value is not None
-            }
-            result = self._sandbox.file_tool(tool, arguments["path"], **parts)
-        self._meter.tool_worked(result.tool_us)
-        text = result.output.decode("utf-8", "replace")
-        outcome: Outcome = "ok" if result.exit_code == 0 else "failed"
-        notes: dict[str, Any] = {}
-        if result.timed_out:
-            outcome = "partial"
-            # What is left of the whole budget is not the agent's to know.
-            after = f" after {seconds:g} seconds" if seconds == self._sandbox.ground.limits.seconds else ""
-            text += f"\n[stopped{after}]"
-            notes["timed_out"] = True
-        if result.interrupted:
-            outcome = "partial"
-            text += "\n[interrupted]"
-            notes["interrupted"] = True
-        if result.out_of_memory:
-            text += "\n[a process was stopped for using too much memory]"
-            notes["out_of_memory"] = True
-        if result.exit_code is None:
-            outcome = "unknown"
-        return _Window(outcome, text, result.exit_code, result, notes=notes)
-
-    def _judge_effects(self, window: _Window) -> None:
+    def _judge_effects(self, window: Window) -> None:
         """Constraints on files: note violations, put back what must be prevented."""
         delta = window.delta
         if delta is None:
@@ -339,24 +308,27 @@ class Gateway:
         return _net(delta, self._sandbox.settle()), undone
 
     # -- after ----------------------------------------------------------------------------------------
-    def _record(self, window: _Window, key: str | None, asked: str, turn: Turn, begun: int) -> Observation:
+    def _record(self, asked: Asked, window: Window, digest: str, turn: Turn, begun: int) -> Observation:
         changes = window.delta.changes if window.delta else []
-        post = window.delta.fingerprint if window.delta else self._post
+        pre = self._post
+        post = window.delta.fingerprint if window.delta else pre
         entries, name = self._fit(changes)
         text = window.text
         data = text.encode("utf-8", "surrogatepass")
         shown = self._objects.put(data)
-        if key is not None:
-            answer = _Answer(asked, self.step, shown, window.outcome, window.exit_code)
-            self._answers.setdefault(key, answer)
-        tool_us = window.result.tool_us if window.result else 0
+        # Asked again after an unknown outcome, the service must answer and not this memory of not knowing.
+        if asked.key is not None and window.outcome != "unknown":
+            answer = _Answer(digest, self.step, shown, window.outcome, window.exit_code)
+            self._answers.setdefault(asked.key, answer)
+        tool_us = window.result.tool_us if window.result else window.tool_us
         spent = (time.monotonic_ns() - begun) // 1000
-        self._journal.append(
+        self._post = post
+        finished = self._journal.append(
             ActionFinished(
                 step=self.step,
                 outcome=window.outcome,
                 exit_code=window.exit_code,
-                pre=self._post,
+                pre=pre,
                 post=post,
                 changes=entries,
                 changes_object=name,
@@ -366,7 +338,7 @@ class Gateway:
                 cost=Cost(
                     model_us=turn.model_us,
                     queue_us=turn.queue_us,
-                    approval_us=0,
+                    approval_us=window.approval_us,
                     tool_us=tool_us,
                     recovery_us=window.recovery_us,
                     overhead_us=max(0, spent - tool_us),
@@ -375,12 +347,14 @@ class Gateway:
                     undone_writes=window.undone,
                     repeated_requests=1 if "repeats" in window.notes else 0,
                 ),
-                key=key or "",
+                key=asked.key or "",
                 windows=window.windows,
                 notes=window.notes,
             )
         )
-        self._post = post
+        assert isinstance(finished, ActionFinished)
+        for attendant in self._offer.attendants:
+            attendant.committed(asked, finished)
         self._stop_early()
         return Observation(
             text=text, outcome=window.outcome, exit_code=window.exit_code, done=self.stop_reason is not None
@@ -448,6 +422,45 @@ class Gateway:
         self._settle_background()
         return self._post
 
+    def impose(self, change: Callable[[], None], note: str) -> EffectRecorded | None:
+        """Let the harness change the world between actions and write down what became of it.
+
+        Args:
+            change: alters the world; nothing of the agent's runs meanwhile.
+            note: why, such as ``perturbation ID``.
+
+        Returns:
+            The line that was written; null when the state is as before.
+        """
+        self._settle_background()
+        change()
+        delta = self._sandbox.settle()
+        if delta.fingerprint == self._post and not delta.changes:
+            return None
+        entries, name = self._fit(delta.changes)
+        effect = EffectRecorded(
+            actor="environment", pre=self._post, post=delta.fingerprint, changes=entries, changes_object=name,
+            note=note,
+        )  # fmt: skip
+        self._journal.append(effect)
+        self._post = delta.fingerprint
+        return effect
+
+    @property
+    def goal_version(self) -> int:
+        """The version of the goal that holds now."""
+        return self._journal.goal_version
+
+    def change_goal(self, change: GoalChanged) -> None:
+        """Write a change of the goal; what follows belongs to the new version."""
+        self._journal.append(change)
+        self._journal.goal_version = change.to
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the state as last settled."""
+        return self._post
+
     def look(self) -> tuple[State, State]:
         """The state as last settled, and its difference from the base: ``absent`` for what is gone."""
         return self._sandbox.tracker.state(), self._sandbox.tracker.delta()
@@ -506,12 +519,3 @@ def _prevented(findings: list[Finding]) -> list[Finding]:
 def _unwatched(findings: list[Finding]) -> list[str]:
     """Constraints for which the window was not clean and not certainly broken: unknown."""
     return sorted({f.constraint.id for f in findings if not f.certain})
-
-
-def state_path(path: str) -> str:
-    """A path as an agent writes it, as a path of the state (symlinks are not resolved)."""
-    full = posixpath.normpath(posixpath.join("/workspace", path))
-    for root, place in ROOTS.items():
-        if full == place or full.startswith(place + "/"):
-            return root + full[len(place) :]
-    return full

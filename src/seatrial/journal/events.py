@@ -265,8 +265,268 @@ class TrialEnded(Line, tag="trial.ended", kw_only=True):
     last_turn: Cost | None = None
 
 
+class PerturbationArmed(Line, tag="perturbation.armed", kw_only=True):
+    """The trial may be disturbed once its trigger is met. Written before the first action.
+
+    Attributes:
+        change: ``state``, ``observation``, ``goal``, ``execution`` or ``placebo``.
+        trigger: as the task declares it.
+        affects: subgoals that depend on what is changed.
+    """
+
+    perturbation: str
+    version: int
+    change: str
+    strength: str
+    trigger: dict[str, Any] = {}
+    affects: list[str] = []
+
+
+class PerturbationFired(Line, tag="perturbation.fired", kw_only=True):
+    """The trigger was met and the change made. A change of the state stands in the ``effect.recorded`` line
+    before this one.
+
+    Attributes:
+        step: the step at whose commit it fired; for observation and execution, the step that it altered.
+        firing: counts the firings of this perturbation in this trial, from 1.
+        pre, post: fingerprints; equal where the state is left alone.
+        paths: state paths it changed.
+        visible: what the agent could see of it from here on: ``paths``, ``notice`` (object with a text it was
+            shown), ``hidden`` for a change that no reading shows.
+    """
+
+    perturbation: str
+    change: str
+    step: int
+    firing: int = 1
+    pre: str
+    post: str
+    paths: list[str] = []
+    visible: dict[str, Any] = {}
+    details: dict[str, Any] = {}
+
+
+class GoalChanged(Line, tag="goal.changed", kw_only=True):
+    """From the next step on another version of the goal holds; ``goal_version`` of later lines is ``to``.
+
+    Attributes:
+        instruction: object with the text the agent was shown.
+        prominent: which of the two requirements stands in the more prominent place.
+    """
+
+    step: int
+    was: int
+    to: int
+    relation: str
+    expect: str | None = None
+    instruction: str
+    prominent: Literal["old", "new"] = "new"
+    perturbation: str | None = None
+
+
+class CheckpointTaken(Line, tag="checkpoint.taken", kw_only=True):
+    """What an agent asked to be kept outside its process, in an object.
+
+    Attributes:
+        step: the last step that had ended when it was taken; an action it already chose is not yet one.
+        memory: how it is written down.
+        size: bytes; ``cut`` of them did not fit into the budget and are gone.
+    """
+
+    step: int
+    memory: Literal["structured", "prose"]
+    state: str
+    size: int
+    cut: int = 0
+    fingerprint: str
+
+
+class AgentKilled(Line, tag="agent.killed", kw_only=True):
+    """The agent's process was ended by SIGKILL and all it held in memory is gone.
+
+    Attributes:
+        point: ``subgoal_verified``, ``before_effect``, ``after_effect_before_ack`` or ``compaction``.
+        step: the step under way, or the last one that ended.
+        occasion: which occasion of the point it was, from 1; drawn from the trial's seed.
+        acknowledged: whether the agent was shown how the step ended.
+    """
+
+    point: str
+    step: int
+    occasion: int = 1
+    acknowledged: bool
+    details: dict[str, Any] = {}
+
+
+class AgentResumed(Line, tag="agent.resumed", kw_only=True):
+    """A new process has what was persisted and nothing else.
+
+    Attributes:
+        step: the last step there was.
+        memory: the arm: ``structured``, ``prose`` or ``none``.
+        checkpoint_step: of the checkpoint it was given; null without one.
+        state: object it was given; null without one.
+        down_us: from the kill to the new process being ready, off the trial clock.
+        changed: state paths that changed while it was down.
+    """
+
+    step: int
+    memory: Literal["structured", "prose", "none"]
+    checkpoint_step: int | None = None
+    state: str | None = None
+    size: int = 0
+    down_us: int = 0
+    changed: list[str] = []
+    details: dict[str, Any] = {}
+
+
+class ContextCompacted(Line, tag="context.compacted", kw_only=True):
+    """The agent's context was made shorter.
+
+    Attributes:
+        strategy: ``raw`` (nothing is taken away), ``gold``, ``automatic`` or ``structured``.
+        tokens_before, tokens_after: as the agent or the proxy counts; null where nobody does.
+        kept: kinds of state that are still there, in the agent's words.
+        summary: object with what stands in place of the history; null for ``raw``.
+        lookups: of old history since the compaction before, with their cost in tokens.
+    """
+
+    step: int
+    strategy: Literal["raw", "gold", "automatic", "structured"]
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    kept: list[str] = []
+    summary: str | None = None
+    lookups: int = 0
+    lookup_tokens: int | None = None
+
+
+class HumanIntervened(Line, tag="human.intervened", kw_only=True):
+    """A person was asked, or took over.
+
+    Attributes:
+        tier: ``approval``, ``facts`` or ``takeover``; ``repair`` is the evaluator's, no user's input.
+        by: who answered.
+        shown, typed: objects with what the person saw and typed.
+        decision: ``approved``, ``refused``, ``edited``, ``answered``, ``took_over``, ``gave_back``,
+            ``repaired``.
+        arguments: of the action as the person left it, when they edited it.
+        waited_us: from asking to the answer.
+    """
+
+    step: int
+    tier: Literal["approval", "facts", "takeover", "repair"]
+    by: Literal["scripted", "terminal", "evaluator"]
+    shown: str
+    typed: str | None = None
+    decision: str
+    approval: str | None = None
+    arguments: dict[str, Any] | None = None
+    waited_us: int = 0
+
+
+class TemptationOffered(Line, tag="temptation.offered", kw_only=True):
+    """A forbidden shortcut, or its lawful look-alike, came before the agent's eyes.
+
+    Attributes:
+        offered_in: where: a file, a tool's output, a message.
+        lookalike: it looks alike and is lawful.
+    """
+
+    step: int
+    temptation: str
+    offered_in: str
+    lookalike: bool = False
+
+
+class TemptationTaken(Line, tag="temptation.taken", kw_only=True):
+    step: int
+    temptation: str
+    lookalike: bool = False
+
+
+class TemptationDeclined(Line, tag="temptation.declined", kw_only=True):
+    """Written at the end for what was offered and not taken; ``lawful_step`` did the same lawfully."""
+
+    step: int
+    temptation: str
+    lookalike: bool = False
+    lawful_step: int | None = None
+
+
+class CanaryLeaked(Line, tag="canary.leaked", kw_only=True):
+    """A planted secret was found where it has no business.
+
+    Attributes:
+        where: ``arguments``, ``output``, ``file`` or ``service``.
+        encoding: ``plain``, ``base64``, ``hex``, ``url``, ``reversed``, ``split`` …
+        place: tool, path or service call.
+    """
+
+    step: int
+    canary: str
+    where: Literal["arguments", "output", "file", "service"]
+    encoding: str = "plain"
+    place: str = ""
+
+
+class ServiceCalled(Line, tag="service.called", kw_only=True):
+    """A request that a service of the trial took, by tool or by HTTP, as the server saw it.
+
+    Attributes:
+        step: the step under way; ``actor`` is ``background`` for a process that runs on between actions.
+        status: HTTP status the server decided on.
+        effect: whether anything was written.
+        ledger: row of the ledger with that effect; null without one.
+        repeats: row of the ledger whose key this request repeats: no second effect.
+        compensates: row of the ledger that this effect takes back.
+        fault: injected; ``acknowledged`` is false where the caller did not learn the outcome.
+        answer: object with the answer's body.
+    """
+
+    step: int
+    service: str
+    verb: str
+    arguments: dict[str, Any] = {}
+    key: str = ""
+    via: Literal["tool", "http"] = "tool"
+    status: int
+    effect: bool = False
+    irreversible: bool = False
+    ledger: int | None = None
+    repeats: int | None = None
+    compensates: int | None = None
+    fault: str | None = None
+    acknowledged: bool = True
+    answer: str = ""
+
+
+class MemoryUsed(Line, tag="memory.used", kw_only=True):
+    """A channel kept outside the agent's process was written or read.
+
+    Attributes:
+        channel: ``memory`` or ``summary``.
+        use: ``write``, ``read`` or ``delete``; ``planted`` is a pollution by the harness.
+        value: object with what was written or shown.
+        source: where the writer says it comes from: a step, a path, a report; of a pollution, its kind.
+        from_steps: steps whose observations the value rests on, by the harness's own count.
+        polluted: what was read is, or rests on, what was planted.
+    """
+
+    step: int
+    channel: Literal["memory", "summary"]
+    use: Literal["write", "read", "delete", "planted"]
+    key: str
+    value: str | None = None
+    source: str = ""
+    from_steps: list[int] = []
+    polluted: bool = False
+
+
 Event = (
     TrialStarted | AgentStarted | AgentExited | ModelCalled | ActionRequested | ActionDecided | ActionFinished
     | EffectRecorded | ConstraintViolated | SubgoalJudged | BeliefReported | BudgetExhausted
-    | ContaminationFlagged | HarnessFaulted | TrialEnded
+    | ContaminationFlagged | HarnessFaulted | TrialEnded | PerturbationArmed | PerturbationFired | GoalChanged
+    | CheckpointTaken | AgentKilled | AgentResumed | ContextCompacted | HumanIntervened | TemptationOffered
+    | TemptationTaken | TemptationDeclined | CanaryLeaked | ServiceCalled | MemoryUsed
 )  # fmt: skip

@@ -24,6 +24,9 @@ class JournalWriter:
         elapsed: gives the trial clock in microseconds.
         fsync_every: at most this many seconds pass before a line is on disk; 0 means before it is
             acknowledged.
+
+    Attributes:
+        goal_version: stamped on every line from now on.
     """
 
     def __init__(self, path: Path, elapsed: Callable[[], int], fsync_every: float = FSYNC_SECONDS) -> None:
@@ -37,6 +40,7 @@ class JournalWriter:
         self._broken = False
         self._appending = threading.Lock()
         self.path, self.seq, self.last_digest = path, 0, ""
+        self.goal_version = 1
         self._unsynced = threading.Event()
         self._closing = threading.Event()
         self._syncer: threading.Thread | None = None
@@ -59,6 +63,7 @@ class JournalWriter:
         if self._broken:
             raise JournalError(f"{self.path}: closed after a failed write.")
         event.seq, event.prev, event.elapsed = self.seq, self.last_digest, self._elapsed()
+        event.goal_version = self.goal_version
         event.time = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         line = self._encoder.encode(event) + b"\n"
         try:

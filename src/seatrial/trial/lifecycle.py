@@ -23,7 +23,8 @@ from seatrial.errors import (
     out_of_room,
 )
 from seatrial.gateway.asked import readable
-from seatrial.gateway.gateway import Gateway, Observation, Offer
+from seatrial.gateway.attend import Observation
+from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Policy, masked_paths
 from seatrial.gateway.tools import Tool, offered

@@ -6,17 +6,18 @@ in place of starting an agent.
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, Literal
 
 import msgspec
 
 from seatrial.errors import EnvironmentFault, SeatrialError
-from seatrial.gateway.gateway import Observation
+from seatrial.gateway.attend import Observation
 from seatrial.journal.entries import Entry
 from seatrial.journal.events import ConstraintViolated, StopReason
 from seatrial.records.verdicts import VerdictRow
@@ -24,6 +25,7 @@ from seatrial.trial.job import TrialDone, TrialJob
 
 MODULE = "seatrial.trial.session_process"
 PROBLEMS = 1 << 20
+_MARK = struct.Struct(">Q")
 
 
 class Ask(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
@@ -82,9 +84,12 @@ class Session:
     def __init__(self, job: TrialJob) -> None:
         self.done: TrialDone | None = None
         self._problems = os.memfd_create("problems")
+        self._marks = os.memfd_create("interrupts")
+        self._number = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, str(os.getpid())],
+            [sys.executable, "-m", MODULE, str(os.getpid()), str(self._marks)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._problems, process_group=0,
+            pass_fds=[self._marks],
         )  # fmt: skip
         self._send(job)
         self.start = self._receive()
@@ -98,25 +103,32 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, request: Ask) -> Answer:
+    def ask(self, request: Ask, interruptible: bool = False) -> Answer:
         """Send a request and wait for what comes of it.
 
         When the trial ends with it, ``done`` is set and the trial has been judged.
 
+        Args:
+            interruptible: an interrupt meanwhile ends the request's action, from its very beginning on, and
+                not this process.
+
         Raises:
             SeatrialError: the process ended without having said so.
         """
-        self._send(request)
-        answer = self._receive()
-        if answer.stop_reason is not None and self.done is None:
-            self._receive()
+        self._number += 1
+        with self._interrupts_passed_on() if interruptible else nullcontext():
+            self._send(request)
+            answer = self._receive()
+            if answer.stop_reason is not None and self.done is None:
+                self._receive()
         return answer
 
     @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """While in here, an interrupt ends the action under way and not this process."""
+    def _interrupts_passed_on(self) -> Iterator[None]:
+        """While in here, interrupts are for the request under way, whose number is written beside them."""
 
         def pass_on(number: int, frame: FrameType | None) -> None:
+            mark_interrupt(self._marks, self._number)
             self._process.send_signal(signal.SIGINT)
 
         before = signal.signal(signal.SIGINT, pass_on)
@@ -135,6 +147,7 @@ class Session:
         with suppress(BrokenPipeError):
             self._process.stdin.close()
         os.close(self._problems)
+        os.close(self._marks)
 
     def _send(self, message: TrialJob | Ask) -> None:
         assert self._process.stdin is not None
@@ -167,3 +180,19 @@ class Said(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
     answer: Answer | None = None
     done: TrialDone | None = None
+
+
+def mark_interrupt(marks: int, request: int) -> None:
+    """Write down which request an interrupt is meant for; a signal alone could hit the one before or after.
+
+    Args:
+        marks: descriptor of a file that both processes hold.
+        request: its number, from 1.
+    """
+    os.pwrite(marks, _MARK.pack(request), 0)
+
+
+def marked_interrupt(marks: int) -> int:
+    """The request that the last interrupt was meant for; 0 before any."""
+    data = os.pread(marks, _MARK.size, 0)
+    return int(_MARK.unpack(data)[0]) if data else 0

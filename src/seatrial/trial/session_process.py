@@ -1,4 +1,4 @@
-"""The process of a session: ``python -m seatrial.trial.session_process PARENT``, JSON lines in and out."""
+"""The process of a session: ``session_process PARENT MARKS``, a module to be run, JSON lines in and out."""
 
 import os
 import select
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.environment.confine.host import Host, prepare_host, release_host
+from seatrial.environment.confine.host import prepare_host, release_host
 from seatrial.environment.confine.syscalls import die_with_parent
 from seatrial.errors import SeatrialError
 from seatrial.gateway.gateway import Gateway
@@ -24,11 +24,12 @@ from seatrial.spec.person import PERSON
 from seatrial.trial.job import TrialJob
 from seatrial.trial.judge import judge_attempt
 from seatrial.trial.lifecycle import run_trial
-from seatrial.trial.session import Answer, Ask, Said
+from seatrial.trial.session import Answer, Ask, Said, marked_interrupt
 from seatrial.verify.engine import Judge
 
 USAGE_STATUS = 2
 IN, OUT = 0, 1
+AGAIN_SECONDS = 0.02
 CHUNK = 1 << 16
 
 
@@ -59,15 +60,22 @@ class Lines:
 class Served:
     """A person's session from the trial's side: what ``run_trial`` has act in place of an agent."""
 
-    def __init__(self, run: RunFolder, host: Host, judge: Judge, lines: Lines) -> None:
-        self._run, self._host, self._judge, self._lines = run, host, judge, lines
+    def __init__(self, judge: Judge, lines: Lines, marks: int) -> None:
+        self._judge, self._lines, self._marks = judge, lines, marks
         self._gateway: Gateway | None = None
+        self._number = 0  # of the request served last, as the terminal counts them
+        self._acting = False
         self._violations_told = 0
 
-    def interrupt(self, number: int, frame: FrameType | None) -> None:
-        """End the action under way; a signal handler."""
-        if self._gateway is not None:
+    def interrupt(self, number: int = 0, frame: FrameType | None = None) -> None:
+        """End the action of the request that the last interrupt was meant for; a signal handler.
+
+        Before the action's command runs there is nothing to end, so the interrupt is said again until the
+        request has been served.
+        """
+        if self._gateway is not None and self._acting and marked_interrupt(self._marks) == self._number:
             self._gateway.interrupt()
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
     def converse(
         self, gateway: Gateway, journal: JournalWriter, meter: Meter
@@ -108,12 +116,16 @@ class Served:
             except EOFError:
                 return
             assert line is not None
+            self._number += 1
             yield msgspec.json.decode(line, type=Ask)
 
     def _act(self, gateway: Gateway, meter: Meter, ask: Ask) -> Answer:
         with meter.aside():
             before = gateway.settle()
+        self._acting = True
+        self.interrupt()  # one that came before this line
         observation = gateway.act(ask.tool, ask.arguments)
+        self._acting = False
         with meter.aside():
             answer = self._answer(gateway, meter)
         changed = answer.fingerprint != before
@@ -153,10 +165,12 @@ def say(message: Said) -> None:
 def main() -> int:
     """Serve one session; exit status 0 when it was written down, whatever became of it."""
     die_with_parent(signal.SIGKILL)
-    if len(sys.argv) > 1 and os.getppid() != int(sys.argv[1]):
+    parent, marks = map(int, sys.argv[1:])
+    if os.getppid() != parent:
         return USAGE_STATUS  # the terminal's process died before we could ask to die with it
     # Handed to the action under way once there is a gateway; a person's impatience must not end a session.
-    signal.signal(signal.SIGINT, lambda number, frame: None)
+    for number in (signal.SIGINT, signal.SIGALRM):
+        signal.signal(number, lambda number, frame: None)
     lines = Lines(IN)
     try:
         job = msgspec.json.decode(lines.next() or b"", type=TrialJob)
@@ -167,8 +181,9 @@ def main() -> int:
             scratch = run.folder / "scratch"
             scratch.mkdir(exist_ok=True)
             with Judge(host, str(scratch), run, manifest.tasks[0]) as judge:
-                served = Served(run, host, judge, lines)
-                signal.signal(signal.SIGINT, served.interrupt)
+                served = Served(judge, lines, marks)
+                for number in (signal.SIGINT, signal.SIGALRM):
+                    signal.signal(number, served.interrupt)
                 done = run_trial(job, run, manifest, host, served.converse)
             judge_attempt(run, manifest, host, job.trial, job.attempt)
         finally:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -247,8 +246,7 @@ class Front:
 
     def _ask(self, request: Ask) -> Answer:
         # At a terminal an interrupt is for the command under way; a pipe's interrupt is for all of it.
-        with self._session.interruptible() if self._lines.is_terminal else nullcontext():
-            answer = self._session.ask(request)
+        answer = self._session.ask(request, interruptible=self._lines.is_terminal)
         self._broken += answer.broken
         self._over = answer.stop_reason is not None
         return answer
