@@ -1,10 +1,10 @@
 """The coverage study with few repeats; `python -m benchmarks.coverage` runs it with many."""
 
-from benchmarks.coverage import report
+from benchmarks.coverage import report, study
 
 REPEATS = 400
 
 
 def main() -> list[str]:
     """Summary and misses."""
-    return report(REPEATS, every=False)
+    return report(list(study(REPEATS)), REPEATS, every=False)

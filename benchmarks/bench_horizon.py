@@ -1,15 +1,12 @@
-"""Horizon draws fitted in one batch, against a plain scikit-learn loop on the same draws.
+"""Horizon draws fitted in one batch, against a plain scikit-learn loop on the same draws."""
 
-Without scikit-learn, which only this benchmark wants, the line says so: install it beside the project
-(`pip install scikit-learn threadpoolctl`) to measure.
-"""
-
-import importlib.util
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from seatrial.estimate.bootstrap import Counts, Floats
 from seatrial.estimate.hierarchy import hierarchy_weights
@@ -61,8 +58,6 @@ def rows(data: HorizonData, trials: Counts, successes: Counts) -> list[Rows]:
 
 def loop(drawn: list[Rows]) -> Floats:
     """One scikit-learn fit a draw."""
-    from sklearn.linear_model import LogisticRegression
-
     found = np.empty(len(drawn))
     for place, (lengths, won, weights) in enumerate(drawn):
         model = LogisticRegression(C=1 / RIDGE).fit(lengths, won, sample_weight=weights)
@@ -79,10 +74,6 @@ def cpu(work: Callable[[], Floats]) -> tuple[float, Floats]:
 
 def main() -> list[str]:
     """The CPU ratio, and how far the two results lie apart."""
-    if importlib.util.find_spec("sklearn") is None or importlib.util.find_spec("threadpoolctl") is None:
-        return ["not measured: scikit-learn and threadpoolctl are not installed"]
-    from threadpoolctl import threadpool_limits
-
     rng = np.random.default_rng(0)
     data = suite(rng)
     trials, successes = draws(data, rng)

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from benchmarks.bench_actions import Recorded, _ground
+from benchmarks.bench_actions import Recorded
+from benchmarks.trees import tree_ground
 from seatrial.environment.confine.host import prepare_host, release_host
 
 ACTIONS = 200
@@ -21,7 +22,7 @@ def ours() -> float:
     """Median milliseconds of one recorded action that creates a file."""
     host = prepare_host()
     try:
-        with _ground(host, FILES) as ground:
+        with tree_ground(host, FILES) as ground:
             recorded = Recorded(ground, Path(ground.scratch))
             try:
                 times = []

@@ -265,6 +265,35 @@ def test_a_drawing_shows_the_differences(tmp_path):
     assert "strict_success, f0" in made and "a − b" in made
 
 
+def test_a_scatter_shows_each_task_and_marks_ties(tmp_path):
+    path = better(tmp_path / "t.csv")
+    text("compare", path, "--plot", tmp_path / "s.svg", "--scatter")
+    made = (tmp_path / "s.svg").read_text()
+    # Of 20 tasks 5 are ties at (1, 1) and 15 are won at (0.5, 1): two places, each with its number of tasks.
+    for words in ("tie", "a higher", "a: strict_success by task", "b: strict_success by task", ">5<", ">15<"):
+        assert words in made
+    assert "b higher" not in made
+    assert "--plot" in refused(UsageError, "compare", path, "--scatter")
+
+
+def test_a_declared_range_lets_an_unknown_score_stop_no_comparison(tmp_path):
+    rows = trials(
+        "a", {f"t{n}": [True] for n in range(12)}, score=lambda task, _: 0.9 if task != "t0" else None
+    )
+    rows += trials("b", {f"t{n}": [True] for n in range(12)}, score=lambda task, _: 0.1 + int(task[1:]) / 100)
+    path = table(tmp_path / "t.csv", rows)
+    asked = ("compare", path, "--measure", "score")
+    open_ = line(data(*asked), "a − b", "difference in score")["estimate"]
+    assert (open_["value"], open_["low"]) == (None, None) and "how large they can be" in open_["notes"][0]
+    bounded = line(data(*asked, "--score-bounds", "0:1"), "a − b", "difference in score")
+    known = sum(0.8 - n / 100 for n in range(1, 12))
+    assert f"Between {(known - 0.1) / 12:.3g} and {(known + 0.9) / 12:.3g}." in bounded["estimate"]["notes"]
+    assert bounded["estimate"]["low"] > 0 and bounded["facts"]["words"] == "can be told apart: a higher"
+    assert "outside --score-bounds" in refused(UsageError, *asked, "--score-bounds", "0:0.5")
+    for bad in ("1:0", "0:inf", "0,1"):
+        assert "LOW:HIGH" in refused(UsageError, *asked, "--score-bounds", bad)
+
+
 def test_repeated_attempts_are_paid_for(tmp_path):
     """A trial that was tried twice costs both attempts, in the frontier as in the cost per success."""
     rows = trials("a", {"t": [True], "u": [True]}, money=1.0) + trials(

@@ -97,6 +97,52 @@ def test_saturated_systems_and_silent_tasks_are_flagged(tmp_path):
     assert any(limit.startswith("100 tasks every trial solved and 0 none did") for limit in found["limits"])
 
 
+def test_one_system_alone_is_not_said_to_tell_systems_apart(tmp_path):
+    path = table(tmp_path / "t.csv", trials("one", {"a": [True, True], "b": [False], "c": [True, False]}))
+    limits = " ".join(data("estimate", "rate", path)["limits"])
+    assert "1 tasks every trial solved and 1 none did; more trials, or another system" in limits
+    assert "can tell systems apart" not in limits
+
+
+def test_an_unknown_outcome_stops_no_population_mean(tmp_path):
+    outcomes = {"f/a": [True, None], "f/b": [False], "g/a": [True], "g/b": [True]}
+    path = table(tmp_path / "t.csv", trials("one", outcomes, family=lambda task, _: task[0]))
+    found = data("estimate", "rate", path, "--population", "f=0.8", "--population", "g=0.2")
+    mean = line(found, "one", "population mean of strict_success")["estimate"]
+    assert mean["value"] is None and 0 < mean["low"] < mean["high"] <= 1
+    assert "Between 0.4 and 0.6: 1 unknown outcome." in mean["notes"]
+
+
+def test_originals_against_their_variants(tmp_path):
+    outcomes = (
+        {f"t{n}": [True] for n in range(8)} | {f"t{n}-again": [n < 2] for n in range(8)} | {"u": [True]}
+    )
+
+    def of(task, _):
+        return task.removesuffix("-again") if task.endswith("-again") else None
+
+    path = table(tmp_path / "t.csv", trials("one", outcomes, variant_of=of))
+    found = data("estimate", "variants", path)
+    gap = line(found, "one", "gap, original − variant")
+    assert (gap["estimate"]["value"], gap["estimate"]["n_tasks"]) == (0.75, 8)
+    # McNemar: six originals solved whose variants were not, none the other way: 2/2⁶.
+    assert gap["facts"]["p"] == 2 / 64 and gap["facts"]["words"].startswith("does better on the originals")
+    assert line(found, "one", "strict_success on their variants")["estimate"]["value"] == 0.25
+    assert "one: 1 tasks without a variant are left out: u." in found["limits"]
+
+
+def test_variants_that_have_no_original(tmp_path):
+    none = table(tmp_path / "none.csv", trials("one", {"a": [True], "b": [False]}))
+    assert "no row has variant_of" in str(run("estimate", "variants", none).exception)
+    alone = table(tmp_path / "alone.csv", trials("one", {"a": [True]}, variant_of="elsewhere"))
+    assert "e.g. elsewhere" in str(run("estimate", "variants", alone).exception)
+    chain = trials("one", {"a": [True]}) + trials("one", {"b": [True]}, variant_of="a")
+    chain += trials("one", {"c": [True]}, variant_of="b")
+    assert "a variant itself" in str(run("estimate", "variants", table(tmp_path / "c.csv", chain)).exception)
+    two = trials("one", {"a": [True]}) + trials("one", {"b": [True, True]}, variant_of=lambda _, n: "ac"[n])
+    assert "one original" in str(run("estimate", "variants", table(tmp_path / "two.csv", two)).exception)
+
+
 def test_horizon_sensitivity(small):
     found = data(
         "estimate", "horizon", small, "--sensitivity", "--system", "one", "--chance", 0.5, "--draws", 50

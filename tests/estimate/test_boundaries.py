@@ -89,3 +89,9 @@ def test_looks_close_to_each_other_spend_no_more_than_one():
     assert close[-1].z == pytest.approx(spending_boundaries([0.5, 1.0])[-1].z, abs=2e-3)
     with pytest.raises(ValueError, match=r"at least 0\.0001 apart"):
         spending_boundaries([0.5, 0.50005, 1.0])
+
+
+def test_looks_are_bounded_in_number():
+    looks = [i / 101 for i in range(1, 102)]
+    with pytest.raises(ValueError, match="101 looks; 100 at most"):
+        spending_boundaries(looks)

@@ -108,3 +108,13 @@ def test_nothing_is_skipped():
     ):
         with pytest.raises(ValueError, match="exactly one"):
             judge(rule, estimate(1, 1, 1))
+
+
+def test_an_unbounded_end_is_explained():
+    why = "No high end: 12 tasks, and 72 at least would bound it from above."
+    endless = Estimate(
+        value=90.0, low=40.0, high=math.inf, method="m", unit="tasks", n_tasks=12, n_trials=12, notes=[why]
+    )
+    (found,) = gate([GateRule(measure="p95", at_most=100)], {"p95": {"all": endless}}).findings
+    assert (found.verdict, found.more_tasks) == ("insufficient evidence", None)
+    assert "that end is unbounded, so no number of trials can be told. No high end: 12 tasks" in found.reason

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from seatrial.estimate.logistic import fit_logistic
 from tests.estimate.gold import gold
@@ -41,8 +43,32 @@ def test_a_common_factor_of_the_weights_changes_nothing():
 def gradient(found, row, weights, won, x, ridge):
     """Of the loss at the found line; zero at an optimum, and the loss is convex."""
     share = weights / weights.sum()
-    gap = share / (1 + np.exp(-found.intercept[row] - found.slope[row] * x)) - won / weights.sum()
+    gap = share * expit(found.intercept[row] + found.slope[row] * x) - won / weights.sum()
     return gap.sum(), (gap * x).sum() + ridge * found.slope[row]
+
+
+def test_two_close_places_of_unlike_classes_have_an_optimum_hundreds_of_log_odds_away():
+    x = np.array([10.9258, 1.1736, 0.0893, 0.0128])
+    found = fit(np.array([0.0, 0.0, 0.0, 1.0]), x, 1e-5, np.array([1.0, 3.0, 3.0, 1.0]))
+    assert found.converged.all() and abs(found.slope[0] * x[0]) > 500
+    weights = np.array([1.0, 3.0, 3.0, 1.0])
+    won = np.array([0.0, 0.0, 0.0, 1.0])
+    assert gradient(found, 0, weights, won, x, 1e-5) == pytest.approx((0, 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1])
+def test_an_independent_solver_finds_the_same_lines(ridge):
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        trials = rng.integers(1, 6, 15).astype(float)
+        won = rng.binomial(trials.astype(int), rng.uniform(0.1, 0.9, 15)).astype(float)
+        x = rng.uniform(0, 11, 15)
+        ours = fit_logistic(trials[None], won[None], x, ridge)
+        rows = np.concatenate([x, x])[:, None], np.repeat([1, 0], 15)
+        shares = np.concatenate([won, trials - won]) / trials.sum()
+        theirs = LogisticRegression(C=1 / ridge, solver="newton-cholesky", tol=1e-12).fit(*rows, shares)
+        assert ours.slope[0] == pytest.approx(theirs.coef_[0, 0], rel=1e-6)
+        assert ours.intercept[0] == pytest.approx(theirs.intercept_[0], rel=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

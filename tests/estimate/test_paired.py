@@ -157,7 +157,7 @@ def test_unknown_outcomes_are_taken_both_ways():
     failed, passed = compare({**a, "t9": [False] * 2}, b), compare({**a, "t9": [True] * 2}, b)
     assert found.difference.low == failed.difference.low
     assert found.difference.high == max(failed.difference.high, passed.difference.high)
-    assert "2 unknown outcomes, taken both ways." in found.difference.notes
+    assert "2 unknown outcomes, taken every way." in found.difference.notes
     torn = compare({"a": [True], "b": [None], "c": [None]}, {"a": [False], "b": [None], "c": [True]})
     assert (torn.verdict, torn.p) == (UNDECIDED, 1)
 
@@ -171,7 +171,10 @@ def test_nothing_known_is_nothing_compared():
 def test_unknown_measurements_are_not_guessed():
     found = compare({"a": [1.0, None], "b": [2.0]}, {"a": [1.0], "b": [1.5]})
     assert (found.difference.value, found.p) == (None, None)
-    assert "No comparison: 1 values are unknown." in found.difference.notes
+    assert (
+        "No comparison: 1 values are unknown, and nothing says how large they can be."
+        in found.difference.notes
+    )
 
 
 @given(pairs)

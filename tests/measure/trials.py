@@ -57,9 +57,9 @@ def finished(step: int, outcome: str = "ok", **more) -> ActionFinished:
     return ActionFinished(step=step, outcome=outcome, pre="p", post="q", observation="o", cost=cost, **more)
 
 
-def started(trial: str = "t-1", attempt: int = 1, **more) -> TrialStarted:
+def started(trial: str = "t-1", attempt: int = 1, arm: str = "baseline", **more) -> TrialStarted:
     return TrialStarted(
-        trial=trial, attempt=attempt, task="ledger/five", system="careful", arm="baseline", seed=7, base="b",
+        trial=trial, attempt=attempt, task="ledger/five", system="careful", arm=arm, seed=7, base="b",
         fingerprint="f", reset_proved=True, **more,
     )  # fmt: skip
 

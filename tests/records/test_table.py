@@ -40,13 +40,14 @@ def test_no_records_are_a_table_too(tmp_path):
     assert read_records(tmp_path / "r.parquet") == []
 
 
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 FIELDS = st.fixed_dictionaries(
     {
         "strict_success": st.none() | st.booleans(),
         "money": st.none() | st.floats(allow_nan=False),
         "elapsed_us": st.none() | st.integers(0, 2**62),
-        "blocking_subgoal": st.none() | st.text(st.characters(codec="utf-8")),
-        "flaky_verifiers": st.none() | st.lists(st.text(st.characters(codec="utf-8"))),
+        "blocking_subgoal": st.none() | TEXTS,
+        "flaky_verifiers": st.none() | st.lists(TEXTS),
     }
 )
 
@@ -64,6 +65,19 @@ def test_an_attempt_twice_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(JournalError, match="t-1 attempt 1"):
         write_records(tmp_path / "r.parquet", [record(), record(attempt=2), record()])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("named", [{"system": "a\0b"}, {"flaky_verifiers": ["fine", "\0"]}])
+def test_a_nul_character_is_refused_on_both_ways(tmp_path, named):
+    import polars
+
+    bad = msgspec.structs.replace(record(), **named)
+    with pytest.raises(JournalError, match=f"{next(iter(named))} of trial 't-1' holds a NUL"):
+        write_records(tmp_path / "r.parquet", [bad])
+    frame = polars.DataFrame([msgspec.structs.asdict(bad)], schema=table_schema(), orient="row")
+    frame.write_parquet(tmp_path / "other.parquet")
+    with pytest.raises(JournalError, match="NUL"):
+        read_records(tmp_path / "other.parquet")
 
 
 def test_a_file_with_an_attempt_twice_is_refused(tmp_path):

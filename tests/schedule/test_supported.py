@@ -28,7 +28,6 @@ WORKED = Path(__file__).parents[2] / "examples" / "worked"
             'agent = "command"',
             "system[1].agent",
         ),
-        ("migration/task.toml", "actions = 40", "human_requests = 2", "budget.human_requests"),
     ],
 )
 def test_refused_with_file_and_place(tmp_path: Path, file: str, old: str, new: str, place: str) -> None:

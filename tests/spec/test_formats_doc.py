@@ -13,7 +13,18 @@ from seatrial.spec.tools import SERVICES, TOOLS
 from tests.house.files import ROOT
 
 TEXT = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-TASK, EXPERIMENT, SCRIPT, PLAN = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+TASK, EXPERIMENT, SCRIPT, PLAN, REACTIONS = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+# What the reactions of the example answer.
+DISTURBED = """
+[[goal]]
+version = 2
+instruction = "instruction.md"
+relation = "add"
+[[perturbation]]
+id = "guest-cancels"
+kind = "placebo"
+when = { checkpoint = true }
+"""
 CODE = " ".join(re.findall(r"`([^`\n]+)`", TEXT))
 STRUCTS = [
     struct
@@ -45,4 +56,7 @@ def test_the_examples_load(tmp_path):
     assert [step.tool for step in load_script(tmp_path / "script.toml").step] == ["shell", "finish"]
     (folder / "plan.toml").write_text(PLAN)
     assert [key for key, _ in load_task(folder).plan.step[0].actions()] == list(plan_file.ACTIONS)
+    (folder / "task.toml").write_text(TASK + DISTURBED)
+    (folder / "plan.toml").write_text(PLAN + REACTIONS)
+    assert load_task(folder).plan.facts == {"guests": 12}
     assert tomllib.loads(TASK)["schema"] == task.SCHEMA

@@ -44,7 +44,48 @@ def test_the_small_task_is_clean(tmp_path):
             ("warning", "constraint[0].forbid.write[1]"),
             "'files:strat.txt'",
         ),
-        (perturbation(affects=[]), ("error", "perturbation[0].affects"), "affects no subgoal"),
+        (perturbation(affects=[]), ("warning", "perturbation[0].affects"), 'affects = ["last-part"]'),
+        (
+            perturbation(affects=[], change={"delete": "files:other"}),
+            ("error", "perturbation[0].affects"),
+            "affects no subgoal, so it tests nothing",
+        ),
+        (
+            perturbation(affects=[], when={"subgoal_verified": "last-part"}),
+            ("error", "perturbation[0].affects"),
+            "affects no subgoal, so it tests nothing",
+        ),
+        (
+            perturbation(affects=[], kind="observation", change={"truncate": 9}),
+            ("error", "perturbation[0].affects"),
+            "affects no subgoal, so it tests nothing",
+        ),
+        (
+            {"goal.1": GOAL_2, **perturbation(kind="goal", change={"goal": 2})},
+            ("error", "perturbation[0].change.goal"),
+            "the same subgoals count as under version 1",
+        ),
+        (
+            {
+                "goal.1": GOAL_2,
+                "goal.2": {**GOAL_2, "version": 3},
+                "subgoal.1.goals": [3],
+                "subgoal.2": {
+                    "id": "other",
+                    "verifier": "verifiers/last.sh",
+                    "goals": [2],
+                    "reads": ["files:b.txt"],
+                },
+                **perturbation(kind="goal", change={"goal": 2}, recovered_when={}),
+            },
+            ("error", "perturbation[0].affects[0]"),
+            "belongs neither to goal version 1 nor to 2",
+        ),
+        (
+            {"approval": [{"id": "go", "tool": "shell"}], **perturbation(change={"revoke": "go"})},
+            ("error", "perturbation[0].change.revoke"),
+            "no constraint requires 'go'",
+        ),
         (
             perturbation(affects=["last-part", "first-part"]),
             ("error", "perturbation[0].affects[1]"),
@@ -64,11 +105,9 @@ def test_what_lint_finds(tmp_path, change, found, piece):
     ("reads", "to", "touches"),
     [
         (["files:config/**"], "files:config/limits.toml", True),
-        (["files:config/limits.toml"], "files:config", True),
         (["files:other/**"], "files:config/limits.toml", False),
         (["service:mail"], "files:config/limits.toml", False),
         (["db:app.db"], "files:app.db", True),
-        (["files:other/**"], "files:conf*/x", True),
         ([], "files:config/limits.toml", True),
     ],
 )
@@ -76,6 +115,24 @@ def test_a_perturbation_must_touch_what_is_read(tmp_path, reads, to, touches):
     change = perturbation(change={"write": "instruction.md", "to": to})
     folder = write_task(tmp_path, {"subgoal.1.reads": reads, "environment.services": ["mail"], **change})
     assert (("error", "perturbation[0].affects[0]") not in lint(folder)) == touches
+
+
+@pytest.mark.parametrize(
+    ("reads", "delete", "touches"),
+    [
+        (["files:start.txt"], "files:st*", True),
+        (["files:other/**"], "files:st*", False),
+        (["files:other/**"], "files:made-later*", True),
+    ],
+)
+def test_a_pattern_is_tried_on_the_initial_files(tmp_path, reads, delete, touches):
+    folder = write_task(tmp_path, {"subgoal.1.reads": reads, **perturbation(change={"delete": delete})})
+    assert (("error", "perturbation[0].affects[0]") not in lint(folder)) == touches
+
+
+def test_what_a_prerequisite_reads_is_depended_on(tmp_path):
+    change = perturbation(change={"write": "instruction.md", "to": "files:a.txt"})
+    assert lint(write_task(tmp_path, change)) == []
 
 
 def test_a_placebo_needs_to_affect_nothing(tmp_path):

@@ -56,7 +56,7 @@ def test_absent_files_and_folders(tmp_path):
     [
         ({"subgoal.1.wieght": 2}, "subgoal[1].wieght", ['unknown key "wieght"', 'Did you mean "weight"']),
         ({"environment.limits": {"memory": 2}}, "environment.limits.memory", ["unknown key", "memory_mb"]),
-        ({"colour": 1}, "colour", ["unknown key", "Name a known key: budget, constraint"]),
+        ({"colour": 1}, "colour", ["unknown key", "Name a known key: approval, budget, canary"]),
         ({"version": 1}, "version", ["1 has the wrong type", "Write a string"]),
         (
             {"environment.limits": {"processes": "x"}},

@@ -75,6 +75,15 @@ def test_a_simulated_system_has_no_script(tmp_path):
         ({"premature": 7}, "premature", ["7"]),
         ({"repeat": 7}, "repeat", ["7"]),
         ({"idle": True}, "idle", ["true has the wrong type"]),
+        ({"detection": 7}, "detection", ["7"]),
+        ({"reread": 7}, "reread", ["7"]),
+        ({"refresh": 7}, "refresh", ["7"]),
+        ({"recover": 7}, "recover", ["7"]),
+        ({"checkpoint": 7}, "checkpoint", ["7"]),
+        ({"obey": 7}, "obey", ["7"]),
+        ({"tempted": 7}, "tempted", ["7"]),
+        ({"memory": 1}, "memory", ["1 has the wrong type", "true or false"]),
+        ({"retry": "idempotnet"}, "retry", ['unknown value "idempotnet"', 'Did you mean "idempotent"']),
         ({"attempts": 0}, "attempts", ["0 is out of range", "from 1 to 100"]),
         ({"attempts": 2.5}, "attempts", ["2.5 has the wrong type", "a whole number"]),
         ({"chekcing": 0.5}, "chekcing", ['Did you mean "checking"']),
@@ -115,14 +124,17 @@ def test_the_agent_is_given_actions_and_skill_of_each_step(tmp_path):
     assert config["steps"][1]["do"] == {"tool": "shell", "arguments": {"command": "cp a.txt b.txt"}}
     assert config["steps"][1]["wrong"] is None
     assert (config["drift"], config["attempts"], "skill" in config) == (0.1, 3, False)
+    assert (config["reactions"], config["goal_notices"], config["facts"]) == ([], [], {})
 
 
 def test_every_knob_is_in_the_manual():
     text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     section = text.partition("## Simulated")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE)
     defaults = {field.name: field.default for field in msgspec.structs.fields(SimulatedOptions)}
-    assert {name: int(default) for name, default in rows} == defaults
+    assert {name: written for name, written in rows} == {
+        name: str(int(value) if isinstance(value, float) else value).lower() for name, value in defaults.items()
+    }
     [example] = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     [system] = tomllib.loads(example)["system"]
     assert read_options(Source("agents.md"), "options", system["options"]).drift == 0.1

@@ -10,6 +10,7 @@ _SOURCE = Path(__file__).with_name("chat_agent.py").read_bytes()
 # What concerns the conversation. Where the endpoint is and what it costs is not the agent's to know.
 _TOLD = (
     "model", "temperature", "max_tokens", "pass_seed", "system_prompt", "context_tokens", "nudges", "extra",
+    "checkpoint_every",
 )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ START_SECONDS = 60.0
 SEND_SECONDS = 30.0
 # What the agent itself may use; its actions have the limits of the task.
 MEMORY_MB, PROCESSES = 4096, 512
+# What is handed on; ``hello`` and ``ready`` are answered here.
+ASKED = ("act", "crashed", "checkpoint", "compacted")
 _POLL_SECONDS = 1.0
 _LAST_SECONDS = 0.5
 _RUNTIME_SOURCE = Path(__file__).with_name("runtime.py").read_bytes()
@@ -58,7 +60,7 @@ class ModelDoor:
 
 @dataclass(frozen=True)
 class Request:
-    """One call of the agent: ``act``, ``crashed`` …"""
+    """One call of the agent: one of ``ASKED``."""
 
     id: object
     method: str
@@ -71,7 +73,8 @@ class AgentProcess:
     Args:
         host: the prepared host.
         program: what to run.
-        hello: what the agent is told first: the instruction as an observation, and the seed.
+        hello: what the agent is told first: the instruction as an observation, and the seed; ``checkpoints``
+            where they are offered; the persisted ``state`` for a process that takes another's place.
         name: neutral and unique in this process.
         model: the way to its model; null for an agent without one.
     """
@@ -109,6 +112,8 @@ class AgentProcess:
         )
         self._connection: socket.socket | None = None
         self._buffer = bytearray()
+        self._searched = 0  # so far there is no end of a line in the buffer
+        self._early: Request | None = None
         self._closed = False
         self._status: int | None = None
         self._errors = LastWords()
@@ -117,8 +122,7 @@ class AgentProcess:
         self.ready = self.gone = False
 
     def next_request(self, seconds: float | None) -> Request | None:
-        """The agent's next ``act`` or ``crashed``; null when it has ``gone``, the time is up or its model's
-        door is shut.
+        """The agent's next request; null when it has ``gone``, the time is up or its model's door is shut.
 
         An agent that acts is ``ready``, whether it says so or not: from then on its end is its own fault.
 
@@ -128,7 +132,21 @@ class AgentProcess:
         Raises:
             AgentFault: what it sends is no JSON-RPC line, or it does not connect.
         """
-        deadline = None if seconds is None else time.monotonic() + seconds
+        early, self._early = self._early, None
+        return early or self._next(None if seconds is None else time.monotonic() + seconds)
+
+    def await_ready(self, seconds: float) -> None:
+        """Wait until the agent has been loaded with all it was given; its first request stays to be taken.
+
+        Raises:
+            AgentFault: as for ``next_request``, or it takes longer.
+        """
+        deadline = time.monotonic() + seconds
+        self._early = self._next(deadline, until_ready=True)
+        if self._early is None and not self.ready and not self.gone and time.monotonic() >= deadline:
+            raise AgentFault(f"the agent was not ready within {seconds:g} seconds.")
+
+    def _next(self, deadline: float | None, until_ready: bool = False) -> Request | None:
         if self._connection is None:
             self._accept()
         while True:
@@ -141,13 +159,13 @@ class AgentProcess:
             elif request.method == "ready":
                 self.ready = True
                 self.answer(request, {})
-            elif request.method in ("act", "crashed"):
+                if until_ready:
+                    return None
+            elif request.method in ASKED:
                 self.ready = self.ready or request.method == "act"
                 return request
             else:
-                self._send(
-                    {"id": request.id, "error": {"code": -32601, "message": f"no method {request.method!r}"}}
-                )
+                self.refuse(request, f"no method {request.method!r}", -32601)
 
     def _accept(self) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -165,7 +183,8 @@ class AgentProcess:
         assert self._connection is not None
         if deadline is not None and time.monotonic() > deadline:
             return None
-        while b"\n" not in self._buffer:
+        while self._buffer.find(b"\n", self._searched) < 0:
+            self._searched = len(self._buffer)
             if len(self._buffer) > LINE_LIMIT:
                 raise AgentFault(f"the agent sent a line of more than {LINE_LIMIT >> 20} MiB.")
             left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
@@ -185,12 +204,16 @@ class AgentProcess:
                     return None
                 self._buffer += part
         line, _, rest = bytes(self._buffer).partition(b"\n")
-        self._buffer = bytearray(rest)
+        self._buffer, self._searched = bytearray(rest), 0
         return line
 
     def answer(self, request: Request, result: object) -> None:
         """Send a result; an agent that has gone does not hear it, which is noticed at the next read."""
         self._send({"id": request.id, "result": result})
+
+    def refuse(self, request: Request, problem: str, code: int = -32602) -> None:
+        """Send an error in place of a result."""
+        self._send({"id": request.id, "error": {"code": code, "message": problem}})
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._connection is not None
@@ -210,19 +233,24 @@ class AgentProcess:
 
         May be called again: it then only repeats the status.
         """
+        if not self._closed:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LAST_SECONDS)
+            self._status = self._process.poll()
+            self.kill()
+        return self._status
+
+    def kill(self) -> None:
+        """End the process and all it started by SIGKILL, now: nothing in it gets to do or to say anything."""
         if self._closed:
-            return self._status
+            return
         self._closed = True
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.5)
-        self._status = self._process.poll()
         starting.stop(self._process)
         self._group.close()
         for end in (self._connection, self._listener):
             if end is not None:
                 end.close()
         shutil.rmtree(self._stage, ignore_errors=True)
-        return self._status
 
 
 def _parse(line: bytes) -> Request:

@@ -9,6 +9,7 @@ from seatrial.cli.calibrate import calibrate
 from seatrial.cli.compare.compare import compare
 from seatrial.cli.doctor import doctor
 from seatrial.cli.estimate.kinds import app as estimate
+from seatrial.cli.fork import fork
 from seatrial.cli.gate.gate import gate
 from seatrial.cli.gc import gc
 from seatrial.cli.import_ import import_
@@ -33,7 +34,7 @@ app = typer.Typer(
     help="Sea trials for long-horizon AI agents: run, disturb, record, recompute.",
     epilog="Start with `seatrial doctor`, then `make demo` or `seatrial suite new`.",
 )
-for verb in (doctor, run, verify, measure, report, show, compare, gate, calibrate, shell, gc):
+for verb in (doctor, run, verify, measure, report, show, compare, fork, gate, calibrate, shell, gc):
     app.command()(verb)
 app.command("import")(import_)
 app.add_typer(suite, name="suite", help="Make tasks and check them.")

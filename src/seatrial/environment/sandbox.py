@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,16 +17,19 @@ import msgspec
 
 from seatrial.environment.confine import rootfs, starting
 from seatrial.environment.confine.box import Box, Mount
+from seatrial.environment.confine.bytecode import compiled
 from seatrial.environment.confine.cgroups import ControlGroup, make_group
 from seatrial.environment.confine.channel import REPLY_SECONDS, Channel
 from seatrial.environment.confine.host import Host
+from seatrial.environment.services.opened import open_services
+from seatrial.environment.services.stock import Stock
 from seatrial.environment.state.base import Base, prove_untouched
 from seatrial.environment.state.mapped import Mapped, writable_mappings
 from seatrial.environment.state.overlay import Overlay, layer_inodes, make_layer
 from seatrial.environment.state.providers import StateProvider
 from seatrial.environment.state.restore import make_equal, undoing
 from seatrial.environment.state.tracker import Start, Tracker
-from seatrial.environment.watching.fanotify import FanotifyWatcher
+from seatrial.environment.watching.fanotify import FanotifyWatcher, Places
 from seatrial.environment.watching.inotify import InotifyWatcher
 from seatrial.environment.watching.touched import READ, Touched, Watcher
 from seatrial.errors import EnvironmentFault, JournalError, StateOverrun
@@ -34,8 +37,9 @@ from seatrial.journal.digest import digest_bytes
 from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 
-INIT_PATH = "/run/init.py"
-_INIT_SOURCE = (Path(__file__).with_name("confine") / "init.py").read_bytes()
+_CONFINE = Path(__file__).with_name("confine")
+FIRST_PATH, INIT_PATH = "/run/waiting.pyc", "/run/init.pyc"
+_PROGRAMS = {path: compiled(_CONFINE / f"{Path(path).stem}.py", path) for path in (FIRST_PATH, INIT_PATH)}
 _SHELL = ["/bin/bash", "--noprofile", "--norc", "-c"]
 # PID 1, what bubblewrap needs to start it, and room for the next action's own process.
 _OWN_PROCESSES = 16
@@ -139,6 +143,8 @@ class Ground:
     providers: Sequence[StateProvider] = ()
     layers: dict[str, dict[int, str]] = field(default_factory=dict)
     starts: dict[str, Start] = field(default_factory=dict)
+    places: dict[str, Places] = field(default_factory=dict)
+    stock: Stock | None = None
 
     def __post_init__(self) -> None:
         self.base.give_meaning(self.providers)
@@ -171,6 +177,11 @@ class BubblewrapSandbox:
     _count = 0
 
     def __init__(self, ground: Ground, delta: State | None = None, masked: Sequence[str] = ()) -> None:
+        self._begin(ground, ground.start(delta or {}), masked)
+        self._become_ready()
+
+    def _begin(self, ground: Ground, state: tuple[str, Start], masked: Sequence[str]) -> None:
+        """Everything up to the start of the processes; several worlds may be begun before one is ready."""
         self.ground, self.masked = ground, tuple(masked)
         self.after_undo: list[Callable[[list[str]], None]] = []
         self._holds, self._put_back = 0, set[str]()
@@ -178,17 +189,25 @@ class BubblewrapSandbox:
         name = f"w{os.getpid()}-{BubblewrapSandbox._count}"
         self._opened = contextlib.ExitStack()
         with as_fault("a world cannot be made"), contextlib.ExitStack() as undo:
-            layer, start = ground.start(delta or {})
+            layer, start = state
             self._overlay, self._layer = self._mount(name, layer, start)
             undo.callback(self._overlay.close)
             self.tracker = self._make_tracker(ground.objects, start)
             self.tracker.bound = ground.limits.state_mb << 20
-            self.watcher = self._make_watcher()
+            self.services = open_services(
+                ground.stock, f"{ground.scratch}/worlds/{name}-rows", f"{ground.host.stage}/{name}-services",
+                ground.objects, start.rows, confined=True,
+            )  # fmt: skip
+            if self.services is not None:
+                undo.callback(self.services.close)
+            self.watcher = self._make_watcher(layer)
             if self.watcher is not None:
                 undo.callback(self.watcher.close)
             self._group = self._make_group(name)
             undo.callback(self._group.close)
             self._alive, self._ooms = 0, self._group.out_of_memory_kills()
+            self._problems = os.memfd_create("stderr")
+            undo.callback(os.close, self._problems)
             self._process, self._channel = self._start()
             self._opened = undo.pop_all()
 
@@ -199,7 +218,7 @@ class BubblewrapSandbox:
         The numbers are null where this overlay does not keep them.
         """
         ground, host = self.ground, self.ground.host
-        delta, linked = start.delta, bool(start.linked)
+        delta, linked = start.files, bool(start.linked)
         if delta and not (linked and host.mode == "rootless"):
             layer = make_layer(
                 host, ground.scratch, ground.base, ground.base_layer, delta, ground.objects, digest
@@ -229,22 +248,28 @@ class BubblewrapSandbox:
             ground.providers, self._layer,
         )  # fmt: skip
 
-    def _make_watcher(self) -> Watcher | None:
-        folders = ["", *(os.fsdecode(path_bytes(p)) for p in self._all_folders())]
+    def _make_watcher(self, layer: str) -> Watcher | None:
+        """Whoever sees what happens; worlds in one state look their folders up once."""
         if self._overlay.traceable:
-            try:
-                return FanotifyWatcher(self._overlay.tree, folders)
-            except OSError:
-                pass
+            # A state that was written into this world's own upper layer has folders of its own.
+            shared = not self.tracker.delta() or bool(self._layer)
+            known = self.ground.places.get(layer) if shared else None
+            with contextlib.suppress(OSError):
+                folders = self._all_folders() if known is None else []
+                watcher = FanotifyWatcher(self._overlay.tree, folders, known)
+                if shared:
+                    self.ground.places[layer] = watcher.places
+                return watcher
         try:
-            return InotifyWatcher(self._overlay.tree, folders)
+            return InotifyWatcher(self._overlay.tree, self._all_folders())
         except OSError:
             return None
 
     def _all_folders(self) -> list[str]:
         below, delta = self.ground.base.folders, self.tracker.delta()
         kept = [path for path in below if path not in delta]
-        return sorted([*kept, *(path for path, entry in delta.items() if entry.kind == "dir")])
+        found = sorted([*kept, *(path for path, entry in delta.items() if entry.kind == "dir")])
+        return ["", *(os.fsdecode(path_bytes(path)) for path in found)]
 
     def _make_group(self, name: str) -> ControlGroup:
         if self.ground.host.mode != "root":
@@ -265,30 +290,40 @@ class BubblewrapSandbox:
             rlimits["RLIMIT_AS"] = limits.memory_mb << 20
         options = json.dumps({"rlimits": rlimits})
         box = Box(
-            command=[host.interpreter.program, "-I", "-S", "-B", INIT_PATH, str(theirs.fileno()), options],
+            command=[host.interpreter.program, "-I", "-S", "-B", FIRST_PATH, str(theirs.fileno()), options],
             uid=host.uid("world"),
-            mounts=[Mount(f"{self.tree}/{root}", path, writable=True) for root, path in ROOTS.items()],
+            mounts=[
+                *(Mount(f"{self.tree}/{root}", path, writable=True) for root, path in ROOTS.items()),
+                *(self.services.mounts if self.services else ()),
+            ],
             masks=self._masks(),
-            files={INIT_PATH: _INIT_SOURCE},
+            files=dict(_PROGRAMS),
             keep=[theirs.fileno()],
             join=self._group.folders,
             as_init=True,
         )
         with theirs:
-            problems = os.memfd_create("stderr")
-            process = starting.start(box, host, stderr=problems)
-        channel = Channel(ours, self.watcher)
+            process = starting.start(box, host, stderr=self._problems)
+        return process, Channel(ours, self.watcher)
+
+    def _become_ready(self) -> None:
+        """Wait until PID 1 says that it is there.
+
+        Raises:
+            EnvironmentFault: it does not; the world is closed.
+        """
         try:
-            channel.receive()
+            self._channel.receive()
         except EnvironmentFault as fault:
-            starting.stop(process)
-            said = os.pread(problems, 4096, 0).decode(errors="replace").strip()
+            starting.stop(self._process)
+            said = os.pread(self._problems, 4096, 0).decode(errors="replace").strip()
+            self.close()
             raise EnvironmentFault(
                 f"cannot start a sandbox: {said or fault}. Run `seatrial doctor`."
             ) from fault
-        finally:
-            os.close(problems)
-        return process, channel
+        except BaseException:
+            self.close()
+            raise
 
     def _masks(self) -> dict[str, bool]:
         """Inside paths to hide, and whether each is a folder. What does not exist needs no mask."""
@@ -311,6 +346,7 @@ class BubblewrapSandbox:
 
     def _run(self, argv: Sequence[str], script: bytes, cwd: str, seconds: float | None) -> Result:
         environment = rootfs.plain_environment(self.ground.host.interpreter)
+        environment |= self.services.environment if self.services else {}
         request = {"op": "run", "argv": list(argv), "cwd": cwd, "env": environment}
         return self._act(request, script, seconds or self.ground.limits.seconds)
 
@@ -360,6 +396,11 @@ class BubblewrapSandbox:
         """Processes the last action left behind, as far as known."""
         return self._alive
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether the state may have moved since the last ``settle``, with no action under way."""
+        return bool(self._alive) or (self.services is not None and self.services.services.unsettled)
+
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:
         """See ``Sandbox.settle``. Background processes are frozen meanwhile and run on afterwards."""
@@ -368,6 +409,8 @@ class BubblewrapSandbox:
             if self.watcher is not None:
                 touched = self.watcher.take(quiet=not self._alive)
             mapped = writable_mappings(self._process.pid) if self._alive else Mapped()
+            if self.services is not None:
+                self.services.settle_into(self.tracker)
             changes = self.tracker.update(touched, self.watcher, mapped, self._put_back)
             self._put_back.clear()
         before = self.tracker.before
@@ -421,7 +464,8 @@ class BubblewrapSandbox:
             start = Start(self.ground.base, self.tracker.delta(), self.ground.providers)
             fresh = self._make_tracker(None, start)
             fresh.rescan()
-        return fresh.fingerprint() == self.tracker.fingerprint()
+            rows_agree = self.services is None or self.services.agree_with(self.tracker)
+        return rows_agree and fresh.fingerprint() == self.tracker.fingerprint()
 
     def undo(self, changes: Sequence[Entry], before: State) -> int:
         """Put changed paths back to what they were; returns how many.
@@ -434,14 +478,22 @@ class BubblewrapSandbox:
             before: ``Delta.before`` of the same window.
         """
         wanted = undoing(self.tracker, changes, before)
+        self.put(wanted)
+        return len(wanted)
+
+    def put(self, wanted: Mapping[str, Entry]) -> None:
+        """Make paths what they are to be, with nothing running meanwhile; ``absent`` removes.
+
+        The folders of what is to be there must be there or among the paths, and so must what stands in a
+        folder that is to go. The next ``settle`` reports all of it as changes.
+        """
         raw = [os.fsdecode(path_bytes(path)) for path in wanted]
         now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
-        with self.frozen(), self.unwatched(), as_fault("a change cannot be undone"):
-            make_equal(self.tree, now, wanted, self.ground.objects, self.ground.host.uid("world"))
+        with self.frozen(), self.unwatched(), as_fault("paths cannot be changed from outside"):
+            make_equal(self.tree, now, dict(wanted), self.ground.objects, self.ground.host.uid("world"))
             self._put_back.update(raw)
             for renew in self.after_undo:
                 renew(raw)
-        return len(wanted)
 
     def prove_reset(self) -> str:
         """Prove that the world is the base and nothing else, and return the fingerprint.
@@ -459,6 +511,25 @@ class BubblewrapSandbox:
     def fork(self, delta: State) -> "BubblewrapSandbox":
         """See ``Sandbox.fork``; forks of one state share one layer."""
         return BubblewrapSandbox(self.ground, delta, self.masked)
+
+    def forks(self, delta: State, count: int) -> "list[BubblewrapSandbox]":
+        """So many worlds in one recorded state, started side by side; all are ready when they are returned.
+
+        Raises:
+            EnvironmentFault: one cannot be made; the others are closed.
+        """
+        state = self.ground.start(delta)
+        with contextlib.ExitStack() as undo:
+            found = []
+            for _ in range(count):
+                world = BubblewrapSandbox.__new__(BubblewrapSandbox)
+                world._begin(self.ground, state, self.masked)
+                undo.callback(world.close)
+                found.append(world)
+            for world in found:
+                world._become_ready()
+            undo.pop_all()
+        return found
 
     def close(self) -> None:
         """See ``Sandbox.close``; nothing survives, not even a process that left its session."""

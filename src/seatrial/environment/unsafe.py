@@ -12,13 +12,14 @@ import os
 import posixpath
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.environment.confine import plain_action, rootfs
 from seatrial.environment.confine.marked import NAME, Family
 from seatrial.environment.confine.plain_action import Order
 from seatrial.environment.sandbox import Delta, Ground, Result, as_fault
+from seatrial.environment.services.opened import open_services
 from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.environment.state.restore import make_equal, undoing
@@ -26,7 +27,7 @@ from seatrial.environment.state.scan import candidates
 from seatrial.environment.state.tracker import Start, Tracker
 from seatrial.environment.watching.touched import Touched
 from seatrial.errors import EnvironmentFault, StateOverrun
-from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
+from seatrial.journal.entries import ROOTS, Entry, State, is_row, path_bytes
 from seatrial.journal.objects import ObjectStore
 
 _FILE_TOOLS = str(Path(__file__).with_name("confine") / "unsafe_files.py")
@@ -46,7 +47,7 @@ class CopyTracker(Tracker):
 
     def rescan(self) -> list[Entry]:
         """Look at every path there is, was or should be."""
-        known = {*self.base.state, *self.delta()}
+        known = {path for path in (*self.base.state, *self.delta()) if not is_row(path)}
         present = candidates(self.tree, self.base.state)
         return self._refresh(present | {os.fsdecode(path_bytes(path)) for path in known})
 
@@ -79,8 +80,12 @@ class UnsafeWorld:
             _, start = ground.start(delta or {})
             base = ground.base.state
             try:
-                make_equal(self.tree, base, start.delta, ground.objects, _SAME_OWNER)
+                make_equal(self.tree, base, start.files, ground.objects, _SAME_OWNER)
                 self.tracker = CopyTracker(self.tree, ground, ground.objects, start)
+                self.services = open_services(
+                    ground.stock, f"{self.tree}-rows", f"{ground.host.stage}/{os.path.basename(self.tree)}",
+                    ground.objects, start.rows, confined=False,
+                )  # fmt: skip
             except BaseException:
                 remove_tree(self.tree)
                 raise
@@ -156,7 +161,7 @@ class UnsafeWorld:
             "TMPDIR": f"{self.tree}/tmp",
             "PYTHONPYCACHEPREFIX": f"{self.ground.host.stage}/pycache",
         }
-        return {**plain, **own}
+        return {**plain, **own, **(self.services.environment if self.services else {})}
 
     def _place(self, path: str) -> str | None:
         """Where a path of the agent's really is; null when it lies below no root (links are not resolved)."""
@@ -174,10 +179,17 @@ class UnsafeWorld:
         """Processes left behind that can be found."""
         return self._alive
 
+    @property
+    def unsettled(self) -> bool:
+        """See ``BubblewrapSandbox.unsettled``."""
+        return bool(self._alive) or (self.services is not None and self.services.services.unsettled)
+
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:
         """The changes since the last call, from a full scan; processes that can be found are stopped."""
         with self.frozen(), as_fault("the state cannot be read or stored"):
+            if self.services is not None:
+                self.services.settle_into(self.tracker)
             try:
                 changes = self.tracker.rescan()
             except PermissionError as fault:
@@ -209,17 +221,22 @@ class UnsafeWorld:
             start = Start(self.ground.base, self.tracker.delta(), self.ground.providers)
             fresh = CopyTracker(self.tree, self.ground, None, start)
             fresh.rescan()
-        return fresh.fingerprint() == self.tracker.fingerprint()
+            rows_agree = self.services is None or self.services.agree_with(self.tracker)
+        return rows_agree and fresh.fingerprint() == self.tracker.fingerprint()
 
     def undo(self, changes: Sequence[Entry], before: State) -> int:
         """Put changed paths back to what they were; see ``BubblewrapSandbox.undo``."""
         wanted = undoing(self.tracker, changes, before)
+        self.put(wanted)
+        return len(wanted)
+
+    def put(self, wanted: Mapping[str, Entry]) -> None:
+        """Make paths what they are to be; see ``BubblewrapSandbox.put``."""
         now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
-        with self.frozen(), as_fault("a change cannot be undone"):
-            make_equal(self.tree, now, wanted, self.ground.objects, _SAME_OWNER)
+        with self.frozen(), as_fault("paths cannot be changed from outside"):
+            make_equal(self.tree, now, dict(wanted), self.ground.objects, _SAME_OWNER)
             for renew in self.after_undo:
                 renew([os.fsdecode(path_bytes(path)) for path in wanted])
-        return len(wanted)
 
     def prove_reset(self) -> str:
         """Prove that the world is the base and nothing else, and return the fingerprint.
@@ -236,6 +253,8 @@ class UnsafeWorld:
     def close(self) -> None:
         """End every process that can be found and remove the copy."""
         self._family.kill()
+        if self.services is not None:
+            self.services.close()
         remove_tree(self.tree)
 
 

@@ -1,10 +1,11 @@
 """What the gateway needs of a world, and the world that a host can give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Ground, Result
+from seatrial.environment.services.opened import OpenServices
 from seatrial.environment.state.tracker import Tracker
 from seatrial.environment.unsafe import UnsafeWorld
 from seatrial.environment.watching.touched import Watcher
@@ -15,6 +16,8 @@ class World(Protocol):
     """A world that a trial runs in; ``BubblewrapSandbox`` says what each member holds to."""
 
     after_undo: list[Callable[[list[str]], None]]
+
+    services: OpenServices | None
 
     @property
     def ground(self) -> Ground:
@@ -35,6 +38,10 @@ class World(Protocol):
     @property
     def alive(self) -> int:
         """Processes the last action left behind."""
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the state may have moved since the last ``settle``, with no action under way."""
 
     def shell(self, command: str, cwd: str = "/workspace", seconds: float | None = None) -> Result:
         """Run one fresh shell."""
@@ -58,6 +65,9 @@ class World(Protocol):
 
     def undo(self, changes: Sequence[Entry], before: State) -> int:
         """Put changed paths back."""
+
+    def put(self, wanted: Mapping[str, Entry]) -> None:
+        """Make paths what they are to be, from outside."""
 
     def audit(self) -> bool:
         """Whether a full scan from nothing gives the same fingerprint."""

@@ -13,13 +13,12 @@ import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, task_weights
 from seatrial.estimate.draws import defined_interval, drawn_statistic
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import NO_ENDS, Estimate, Said, say
 
 Rating = str | int | float | bool
 # One row an item, one column a rater.
 Ratings = Sequence[Sequence[Rating | None]]
 Scale = Literal["nominal", "ordinal", "interval"]
-Shape = tuple[int, int, float]  # items, ratings, level
 
 BOOTSTRAP = "bootstrap over items, percentile"
 UNDEFINED = "Undefined: all ratings are the same, so chance alone would agree as fully."
@@ -119,25 +118,23 @@ def krippendorff_alpha(
     counts, size = _counts(paired), np.array([len(item) for item in paired], float)
     left_out = len(ratings) - len(paired)
     notes = [f"{left_out} items with fewer than two ratings are left out."] if left_out else []
-    shape = (len(paired), int(size.sum()), level)
+    said = Said(level, "items", len(paired), int(size.sum()), notes)
     method = f"Krippendorff's alpha, {scale}"
     if not paired:
-        return _nothing(shape, method, [*notes, "No item has two ratings."])
+        return say(None, NO_ENDS, method, said, ["No item has two ratings."])
     if counts.shape[1] == 1:
-        return _nothing(shape, method, [*notes, UNDEFINED])
+        return say(None, NO_ENDS, method, said, [UNDEFINED])
     values = np.array([0.0 if isinstance(v, str) else float(v) for v in _categories(paired)])
     alpha = _Alpha(counts, size, values, scale)
     value = alpha(np.ones((1, len(paired))))[0]
     if len(paired) == 1:
-        return _estimate(
-            float(value), (None, None), shape, method, [*notes, "No interval: there is one item."]
-        )
+        return say(float(value), NO_ENDS, method, said, ["No interval: there is one item."])
     sample, step = np.empty(draws), max(1, CELLS // max(counts.shape))
     for start in range(0, draws, step):
         part = sample[start : start + step]
         part[:] = alpha(task_weights(len(paired), len(part), rng).astype(float))
-    low, high, said = defined_interval(sample, level)
-    return _estimate(float(value), (low, high), shape, f"{method}; {BOOTSTRAP}", notes + said)
+    low, high, lost = defined_interval(sample, level)
+    return say(float(value), (low, high), f"{method}; {BOOTSTRAP}", said, lost)
 
 
 class _Alpha:
@@ -267,34 +264,14 @@ def _over_items(
     """A statistic of sums over items, bootstrapped; ``size`` is each item's agreement and all ratings."""
     rng, level, draws = how
     agreements, n_ratings = size
-    shape = (len(rows), n_ratings, level)
-    if not len(rows):
-        return _nothing(shape, method, [*notes, "No item has enough ratings."])
     notes = [*notes, f"Raw agreement is {fmean(agreements):.3g}."] if len(agreements) else notes
+    said = Said(level, "items", len(rows), n_ratings, notes)
+    if not len(rows):
+        return say(None, NO_ENDS, method, said, ["No item has enough ratings."])
     value = float(statistic(rows.sum(axis=0, keepdims=True))[0])
     if math.isnan(value):
-        return _nothing(shape, method, [*notes, UNDEFINED])
+        return say(None, NO_ENDS, method, said, [UNDEFINED])
     if len(rows) == 1:
-        return _estimate(value, (None, None), shape, method, [*notes, "No interval: there is one item."])
-    low, high, said = defined_interval(drawn_statistic(rows, statistic, rng, draws), level)
-    return _estimate(value, (low, high), shape, f"{method}; {BOOTSTRAP}", notes + said)
-
-
-def _estimate(
-    value: float | None, ends: tuple[float | None, float | None], shape: Shape, method: str, notes: list[str]
-) -> Estimate:
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=shape[2],
-        method=method,
-        unit="items",
-        n_tasks=shape[0],
-        n_trials=shape[1],
-        notes=notes,
-    )
-
-
-def _nothing(shape: Shape, method: str, notes: list[str]) -> Estimate:
-    return _estimate(None, (None, None), shape, method, notes)
+        return say(value, NO_ENDS, method, said, ["No interval: there is one item."])
+    low, high, lost = defined_interval(drawn_statistic(rows, statistic, rng, draws), level)
+    return say(value, (low, high), f"{method}; {BOOTSTRAP}", said, lost)

@@ -99,7 +99,8 @@ def bootstrap_rate(
     """Success rate over tasks with a percentile interval, or with Wilson's where the bootstrap degenerates.
 
     It degenerates where all draws are alike: all successes, all failures, one task, or tasks that agree.
-    Unknown outcomes are taken both ways and the interval covers both.
+    Unknown outcomes are taken as all failures and as all successes. No other way reaches further: on the
+    same draws every mean, and so every quantile of them, rises with each outcome.
 
     Args:
         outcomes: task to the outcomes of its valid trials.
@@ -114,11 +115,11 @@ def bootstrap_rate(
     default, judged = rate_over_tasks(outcomes, level), measured(outcomes)
     method = TWO_LEVEL if within else TASKS_ONLY
     ways = [False, True] if count_unknown(judged) else [False]
-    ends = [
-        percentile_interval(bootstrap_means([completed(judged, way)], rng, draws, within)[:, 0], level)
-        for way in ways
-        if len(judged) > 1
-    ]
+    several = len(judged) > 1
+    sample = (
+        bootstrap_means([completed(judged, way) for way in ways], rng, draws, within) if several else None
+    )
+    ends = [] if sample is None else [percentile_interval(column, level) for column in sample.T]
     low, high = (ends[0][0], ends[-1][1]) if ends else (default.low, default.high)
     notes = scope_notes(outcomes)
     if not ends or any(low == high for low, high in ends):

@@ -17,6 +17,7 @@ from seatrial.estimate.bootstrap import CELLS, Floats
 Shape = Literal["obrien-fleming", "pocock"]
 STEPS = 12  # points in one standard deviation of the shortest gap between looks
 LEAST_GAP = 1e-4  # information between two looks; the points needed grow as one over its root
+MOST_LOOKS = 100  # each takes the longer the closer it is to the one before
 FARTHEST = 9.0  # beyond so many standard deviations nothing is left to integrate
 NORMAL = NormalDist()
 
@@ -179,6 +180,8 @@ def _refuse(information: Sequence[float], alpha: float) -> None:
         raise ValueError(
             f"boundaries: information {list(information)}, alpha {alpha}; shares rise within (0, 1]"
         )
+    if len(information) > MOST_LOOKS:
+        raise ValueError(f"boundaries: {len(information)} looks; {MOST_LOOKS} at most. Look less often")
     if min(b - a for a, b in zip([0.0, *information], information, strict=False)) < LEAST_GAP * (1 - 1e-9):
         raise ValueError(
             f"boundaries: information {list(information)}; looks are at least {LEAST_GAP:g} apart. "

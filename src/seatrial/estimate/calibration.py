@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from seatrial.estimate.bootstrap import DRAWS, Floats
-from seatrial.estimate.confidence import Pairs, Said, Stated, refuse_confidences, say, stated_trials
+from seatrial.estimate.confidence import Pairs, Stated, refuse_confidences, stated_trials
 from seatrial.estimate.draws import defined_interval, drawn_sums
 from seatrial.estimate.ece import expected_calibration_error
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import Estimate, Said, say
 from seatrial.estimate.rates import rate_over_tasks
 from seatrial.estimate.trials import Outcomes, Values, count_unknown, measured, scope_notes
 
@@ -95,7 +95,7 @@ def calibration(
     notes += [f"{unknown} unknown outcomes, taken both ways."] if unknown else []
     places = _bins(kept, rows, level)
     gaps = [abs(place.gap) for place in places if place.gap is not None]
-    said = Said(level, len(kept), sum(map(len, kept.values())), notes)
+    said = Said(level, "tasks", len(kept), sum(map(len, kept.values())), notes)
     ece, by_chance = expected_calibration_error(rows, said, rng, draws)
     return Calibration(
         bins=places,

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.estimate.bootstrap import Floats
-from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.trials import Outcomes, Values
 
 Pairs = Mapping[str, Sequence[tuple[float, bool | None]]]  # task to confidence and outcome of its trials
-Ends = tuple[float | None, float | None]
 
 
 class Stated(NamedTuple):
@@ -33,15 +31,6 @@ class Stated(NamedTuple):
     best: Floats
     edges: Floats
     n_tasks: int
-
-
-class Said(NamedTuple):
-    """What every estimate of one table says of itself."""
-
-    level: float
-    n_tasks: int
-    n_trials: int
-    notes: list[str]
 
 
 def refuse_confidences(confidences: Values, outcomes: Outcomes, bins: int) -> None:
@@ -77,18 +66,3 @@ def stated_trials(kept: Pairs, bins: int) -> Stated:
     task, weight, confidence, worst, best = np.array(flat, float).reshape(-1, 5).T
     places = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, bins - 1)
     return Stated(task.astype(int), places, weight, confidence, worst, best, edges, len(kept))
-
-
-def say(value: float | None, ends: Ends, method: str, said: Said, more: Sequence[str] = ()) -> Estimate:
-    """An estimate over tasks of one table."""
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=said.level,
-        method=method,
-        unit="tasks",
-        n_tasks=said.n_tasks,
-        n_trials=said.n_trials,
-        notes=[*said.notes, *more],
-    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from seatrial.estimate.bootstrap import DRAWS, Floats, percentile_interval, task_weights
 from seatrial.estimate.clustered import ROUNDING
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import NO_ENDS, Estimate, Said, say
 from seatrial.estimate.rates import rate_over_tasks
 from seatrial.estimate.student import t_quantile
 from seatrial.estimate.trials import (
@@ -23,7 +23,7 @@ from seatrial.estimate.trials import (
 )
 
 CHUNK = 1_000_000
-Ends = tuple[float | None, float | None, str]  # low, high and the method that gave them
+EndsBy = tuple[float | None, float | None, str]  # low, high and the method that gave them
 
 BY_FIELLER = "ratio of totals, Fieller's over tasks"
 BY_DRAWS = "ratio of totals, bootstrap over tasks, percentile"
@@ -100,7 +100,7 @@ def cost_per_success(
     if reason := _no_ratio(costs, judged):
         notes = [f"No ratio: {reason}.", *scope_notes(successes)]
         tasks = len(measured(costs))
-        return CostPerSuccess(estimate=_estimate(tasks, judged, level, None, (None, None, "none"), notes))
+        return CostPerSuccess(estimate=say(None, NO_ENDS, "none", _said(tasks, judged, level), notes))
     # Tasks without a valid trial come last: they are paid for and hold no success.
     paid = [costs[task] for task in [*judged, *(t for t in measured(costs) if t not in judged)]]
     totals = np.array([math.fsum(sorted(c for c in trials if c is not None)) for trials in paid])
@@ -208,10 +208,11 @@ def _ratio(
     counts = np.zeros(len(totals))
     counts[: len(outcomes)] = [sum(trials) for trials in outcomes.values()]
     value = float(totals.sum() / counts.sum()) if counts.any() else math.inf
+    said = _said(len(totals), outcomes, level)
     by_rate = _ends_by_rate(float(totals.sum()), value, outcomes, level)
     if not counts.any():
         notes = ["No trial succeeded, so the ratio is infinite."]
-        return CostPerSuccess(estimate=_estimate(len(totals), outcomes, level, value, by_rate, notes))
+        return CostPerSuccess(estimate=say(value, by_rate[:2], by_rate[2], said, notes))
     sample = ratio_draws(totals, counts, rng, draws)
     low, high = percentile_interval(sample, level)
     empty = int(np.isinf(sample).sum())
@@ -219,7 +220,7 @@ def _ratio(
         [f"{empty} of {draws} bootstrap samples hold no success; their ratio is infinite."] if empty else []
     )
     around = fieller(totals, counts, level)
-    ends: Ends = (low, high, BY_DRAWS)
+    ends: EndsBy = (low, high, BY_DRAWS)
     alike = len(totals) == 1 or high <= low * (1 + ROUNDING)
     if around is not None and around[1] < 1:
         ends = (*around[0], BY_FIELLER)
@@ -227,7 +228,7 @@ def _ratio(
         ends = by_rate
         notes.append("The bootstrap shows no spread: ends from the success rate are given instead.")
     return CostPerSuccess(
-        estimate=_estimate(len(totals), outcomes, level, value, ends, notes),
+        estimate=say(value, ends[:2], ends[2], said, notes),
         fieller=around[0] if around else None,
         bootstrap=None if alike else (low, high),
         instability=around[1] if around else None,
@@ -236,7 +237,7 @@ def _ratio(
     )
 
 
-def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) -> Ends:
+def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) -> EndsBy:
     """Cost per valid trial over each end of the success rate's default interval."""
     rate = rate_over_tasks(outcomes, level)
     cost = total / count_trials(outcomes)
@@ -245,20 +246,8 @@ def _ends_by_rate(total: float, value: float, outcomes: Outcomes, level: float) 
     return low, high, BY_RATE
 
 
-def _estimate(
-    tasks: int, outcomes: Outcomes, level: float, value: float | None, ends: Ends, notes: list[str]
-) -> Estimate:
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=level,
-        method=ends[2],
-        unit="tasks" if tasks != 1 else f"trials, {ONE_TASK}",
-        n_tasks=tasks,
-        n_trials=count_trials(outcomes),
-        notes=notes,
-    )
+def _said(tasks: int, outcomes: Outcomes, level: float) -> Said:
+    return Said(level, "tasks" if tasks != 1 else f"trials, {ONE_TASK}", tasks, count_trials(outcomes))
 
 
 def _with_notes(estimate: Estimate, notes: list[str]) -> Estimate:

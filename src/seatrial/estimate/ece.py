@@ -9,9 +9,9 @@ an ECE as high (Bröcker and Smith 2007); the high end stays that of the samples
 import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, Floats
-from seatrial.estimate.confidence import Ends, Said, Stated, say
+from seatrial.estimate.confidence import Stated
 from seatrial.estimate.draws import defined_interval, drawn_sums
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import Ends, Estimate, Said, say
 
 METHOD = "bootstrap over tasks, low end reflected, and 0 where chance explains the value"
 

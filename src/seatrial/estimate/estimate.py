@@ -1,6 +1,12 @@
 """The Estimate: a number that says how sure it is, by what method, and over what it was taken."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import msgspec
+
+Ends = tuple[float | None, float | None]
+NO_ENDS: Ends = (None, None)
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +32,28 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     n_tasks: int
     n_trials: int
     notes: list[str] = []
+
+
+class Said(NamedTuple):
+    """What every estimate of one table says of itself; see ``Estimate``."""
+
+    level: float
+    unit: str
+    n_tasks: int
+    n_trials: int
+    notes: Sequence[str] = ()
+
+
+def say(value: float | None, ends: Ends, method: str, said: Said, more: Sequence[str] = ()) -> Estimate:
+    """One estimate of a table, with notes of its own behind the table's."""
+    return Estimate(
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        level=said.level,
+        method=method,
+        unit=said.unit,
+        n_tasks=said.n_tasks,
+        n_trials=said.n_trials,
+        notes=[*said.notes, *more],
+    )

@@ -114,6 +114,9 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
         told = (
             "no number of trials can be told" if more is None else f"about {more} more tasks would settle it"
         )
+        if _end_of(estimate, limit) in (math.inf, -math.inf):
+            why = [note for note in estimate.notes if note.startswith("No high end")]
+            told = " ".join(["that end is unbounded, so no number of trials can be told.", *why]).rstrip(".")
         if estimate.value == limit:
             told = (
                 "the value is the limit itself, which no number of trials shows to be kept: allow a margin, "
@@ -131,12 +134,18 @@ def _judge(rule: GateRule, stratum: str, estimate: Estimate) -> GateFinding:
     )
 
 
+def _end_of(estimate: Estimate, limit: float) -> float | None:
+    """The end between the value and a limit that is left open, or beyond it; null without either."""
+    if estimate.value is None:
+        return None
+    return estimate.low if estimate.value > limit else estimate.high
+
+
 def _more_tasks(estimate: Estimate, limit: float) -> int | None:
     """Tasks to add until the end that straddles the limit reaches it, if the value stays."""
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if value is None or low is None or high is None or value == limit:
+    value, low, high, end = estimate.value, estimate.low, estimate.high, _end_of(estimate, limit)
+    if value is None or low is None or high is None or end is None or value == limit:
         return None
-    end = low if value > limit else high
     if not math.isfinite(end) or not math.isfinite(value):
         return None
     is_rate = 0 <= low <= value <= high <= 1 and 0 < end < 1

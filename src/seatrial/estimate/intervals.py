@@ -6,7 +6,8 @@ from seatrial.estimate.bootstrap import DRAWS, bootstrap_rate
 from seatrial.estimate.clustered import clustered_t
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.rates import rate_over_tasks
-from seatrial.estimate.trials import Outcomes, completed, count_unknown, measured
+from seatrial.estimate.trials import Outcomes
+from seatrial.estimate.ways import YES_NO, over_ways
 
 
 def rate_intervals(
@@ -38,7 +39,10 @@ def rate_intervals(
 
 
 def rate_by_t(outcomes: Outcomes, level: float = 0.95) -> Estimate:
-    """Rate over tasks with the clustered t interval, cut to [0, 1]; unknown outcomes are taken both ways.
+    """Rate over tasks with the clustered t interval, cut to [0, 1], over every way of unknown outcomes.
+
+    An end of the t interval is concave or convex in each outcome, so that values between no and yes, which an
+    outcome has not, would not stretch it further.
 
     Args:
         outcomes: task to the outcomes of its valid trials.
@@ -47,20 +51,4 @@ def rate_by_t(outcomes: Outcomes, level: float = 0.95) -> Estimate:
     Raises:
         ValueError: there is no trial.
     """
-    judged = measured(outcomes)
-    worst = clustered_t(completed(judged, False), level, limits=(0.0, 1.0))
-    if not count_unknown(judged):
-        return worst
-    best = clustered_t(completed(judged, True), level, limits=(0.0, 1.0))
-    ends = (worst.low, best.high) if worst.low is not None and best.high is not None else (None, None)
-    return Estimate(
-        value=None,
-        low=ends[0],
-        high=ends[1],
-        level=level,
-        method=worst.method,
-        unit=worst.unit,
-        n_tasks=worst.n_tasks,
-        n_trials=worst.n_trials,
-        notes=[*dict.fromkeys(worst.notes + best.notes), "Unknown outcomes are taken both ways."],
-    )
+    return over_ways(outcomes, YES_NO, lambda known: clustered_t(known, level, limits=(0.0, 1.0)))

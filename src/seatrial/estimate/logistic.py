@@ -12,8 +12,10 @@ TOLERANCE = 1e-8
 # Cells (fits times places) worked on at once: few enough to stay in the processor's cache.
 CELLS = 32_768
 MOST_STEPS = 60
-# No step moves a fitted log-odds by more than this: far out the curvature says too little to trust it.
-LONGEST_STEP = 8.0
+# No step moves a fitted log-odds by more than this, or than this share of where it is: far out the curvature
+# says too little to trust it, and yet an optimum that two close places of unlike classes put hundreds away
+# must be reached.
+LONGEST_STEP, LONGEST_SHARE = 8.0, 0.5
 SAFE_STEP = 1.0
 HALVINGS = 30
 FLAT = 1e-9
@@ -126,8 +128,9 @@ def _newton_step(state: _State, w: Floats, s: Floats, z: Floats, ridge: float) -
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         step_a, step_b = (bb * up_a - cross * up_b) / determinant, (aa * up_b - cross * up_a) / determinant
     step_a, step_b = np.nan_to_num(step_a), np.nan_to_num(step_b)
-    reach = np.abs(step_a) + np.abs(step_b) * np.abs(z).max(initial=0)
-    cut = np.minimum(1.0, LONGEST_STEP / np.maximum(reach, TOLERANCE))
+    far = np.abs(z).max(initial=0)
+    reach, now = np.abs(step_a) + np.abs(step_b) * far, np.abs(state.a) + np.abs(state.b) * far
+    cut = np.minimum(1.0, np.maximum(LONGEST_STEP, LONGEST_SHARE * now) / np.maximum(reach, TOLERANCE))
     return step_a * cut, step_b * cut
 
 

@@ -15,6 +15,7 @@ from seatrial.estimate.trials import (
     refuse_what_is_no_number,
     scope_notes,
 )
+from seatrial.estimate.ways import over_ways
 
 ANYTHING = (-math.inf, math.inf)
 
@@ -25,10 +26,11 @@ def mean_over_tasks(
     """Mean of the tasks' own means, every task counting once, with the t interval over tasks.
 
     With one task the interval is over its trials and labelled as speaking of that task only. There is none
-    where a value is unknown, or where nothing varies.
+    where nothing varies. Where values are unknown the mean is null; between finite limits the interval then
+    covers every way they may have come out, else there is none.
 
     Args:
-        values: task to the values of its valid trials; null is unknown, and one such makes the mean null.
+        values: task to the values of its valid trials; null is unknown.
         quantity: what the value counts, for errors, for example "actions" or "seconds".
         level: confidence level, in (0, 1).
         limits: least and greatest possible value; the interval is cut there.
@@ -37,14 +39,15 @@ def mean_over_tasks(
         ValueError: a value is NaN or infinite.
     """
     refuse_what_is_no_number(values, quantity)
+    unknown = count_unknown(values)
+    if unknown and all(map(math.isfinite, limits)):
+        return over_ways(values, limits, lambda known: mean_over_tasks(known, quantity, level, limits))
     known = measured(values)
-    unknown, n_trials = count_unknown(known), count_trials(known)
+    n_trials = count_trials(known)
     notes = scope_notes(values)
     low = high = None
-    if unknown:
-        notes.append(f"Unknown in {unknown} of {n_trials} trials.")
-        value, method = None, "none"
-    elif not known:
+    if unknown or not known:
+        notes += [f"Unknown in {unknown} of {n_trials} trials."] if unknown else []
         value, method = None, "none"
     else:
         # The trials of one task stand as its sample; of several tasks, the tasks do.

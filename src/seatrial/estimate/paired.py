@@ -1,6 +1,8 @@
 """Two systems on the same tasks: by how much they differ, task by task, and whether that can be told."""
 
 import math
+from collections.abc import Sequence
+from itertools import product
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -16,12 +18,12 @@ from seatrial.estimate.student import t_quantile, t_two_sided
 from seatrial.estimate.trials import (
     Values,
     all_yes_or_no,
-    completed,
     count_trials,
     count_unknown,
     refuse_what_is_no_number,
     scope_notes,
 )
+from seatrial.estimate.ways import YES_NO, covering, fillings, task_ways
 
 Verdict = Literal["A higher", "B higher", "cannot be told apart yet"]
 UNDECIDED: Verdict = "cannot be told apart yet"
@@ -87,8 +89,8 @@ def paired_difference(
     same t; with fewer than 10 tasks p is the larger of that and the one by random signs. With one
     yes-or-no trial of each per task, Newcombe's interval and McNemar's exact p take their place. Where all
     tasks differ by the same the signs decide, and rates get Newcombe's interval from two Wilson intervals.
-    Unknown yes-or-no outcomes are taken both ways; then the interval covers both and a verdict stands only if
-    both give it.
+    Unknown outcomes, and unknown values where both limits are finite, are taken in every way they may have
+    come out (see ``ways``): the interval covers all ways, and a verdict stands only if all give it.
 
     Args:
         a, b: task to the values of its valid trials, of the same tasks. A task without a valid trial on one
@@ -115,18 +117,29 @@ def paired_difference(
     ]
     notes += scope_notes(left)
     unknown = count_unknown(left) + count_unknown(right)
-    reach = 1.0 if all_yes_or_no(left, right) else limits[1] - limits[0]
-    test = _Test(rng=rng, alpha=alpha, flips=flips, reach=reach)
-    if unknown and not all_yes_or_no(left, right):
+    ends = YES_NO if all_yes_or_no(left, right) else limits
+    test = _Test(rng=rng, alpha=alpha, flips=flips, reach=ends[1] - ends[0])
+    if unknown and unknown == count_trials(left) + count_trials(right):
         return _nothing(left, right, alpha, [f"No comparison: {unknown} values are unknown.", *notes])
+    if unknown and not math.isfinite(test.reach):
+        why = f"No comparison: {unknown} values are unknown, and nothing says how large they can be."
+        return _nothing(left, right, alpha, [why, *notes])
     if not kept:
         return _nothing(left, right, alpha, ["No comparison: no task has valid trials of both.", *notes])
     if not unknown:
         return _compare(left, right, test, notes)
-    notes.append(f"{unknown} unknown outcomes, taken both ways.")
-    worst = _compare(completed(left, False), completed(right, True), test, notes)
-    best = _compare(completed(left, True), completed(right, False), test, notes)
-    return _between(worst, best)
+    choices = [list(product(fillings(left[task], ends), fillings(right[task], ends))) for task in kept]
+    ways = task_ways(choices, lambda pair: fmean(pair[0]) - fmean(pair[1]))
+    found = [
+        _compare(
+            {task: way[i][0] for i, task in enumerate(kept)},
+            {task: way[i][1] for i, task in enumerate(kept)},
+            msgspec.structs.replace(test, check=False),
+            [*notes, f"{unknown} unknown outcomes, taken every way.", *ways.note],
+        )
+        for way in ways.found
+    ]
+    return _over(found)
 
 
 def refuse_other_tasks(a: Values, b: Values) -> None:
@@ -143,12 +156,18 @@ def refuse_other_tasks(a: Values, b: Values) -> None:
 
 
 class _Test(msgspec.Struct, frozen=True, kw_only=True):
-    """How to test: see ``paired_difference``; ``reach`` is the greatest difference there can be."""
+    """How to test: see ``paired_difference``.
+
+    Attributes:
+        reach: greatest difference there can be.
+        check: whether random signs are drawn beside a test that decides without them.
+    """
 
     rng: np.random.Generator
     alpha: float
     flips: int
     reach: float
+    check: bool = True
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,9 +190,11 @@ def _compare(a: Values, b: Values, test: _Test, notes: list[str]) -> PairedDiffe
     spread = stdev(differences) if len(differences) > 1 else None
     if spread is not None and negligible(spread, differences):
         spread = 0.0
-    flipped = sign_flip_p(differences, test.rng, test.flips) if len(differences) > 1 else None
     p_t = t_two_sided(mean * math.sqrt(len(differences)) / spread, len(differences) - 1) if spread else None
     table = _mcnemar(a, b, 1 - test.alpha)
+    signs_decide = table is None and (not spread or len(differences) < TRUST_T_FROM)
+    drawn = len(differences) > 1 and (test.check or signs_decide)
+    flipped = sign_flip_p(differences, test.rng, test.flips) if drawn else None
     answer = _answer((a, b), (mean, spread, p_t, flipped), table, 1 - test.alpha)
     remarks = [answer.note] if answer.note else []
     if answer.p is not None and answer.low is not None and answer.high is not None and answer.test != BOTH:
@@ -278,34 +299,26 @@ def _mcnemar(a: Values, b: Values, level: float) -> McNemar | None:
     return mcnemar(both, only_a, only_b, neither, level)
 
 
-def _between(worst: PairedDifference, best: PairedDifference) -> PairedDifference:
-    """What holds at both ends of the unknown outcomes: all against A, and all for A.
-
-    Tasks that win at one end only count as ties.
-    """
-    lows, highs = (worst.difference.low, best.difference.low), (worst.difference.high, best.difference.high)
-    agree = worst.verdict == best.verdict
-    p_values = [p for p in (worst.p, best.p) if p is not None]
-    ends = [pair.difference.value or 0.0 for pair in (worst, best)]
-    same_side = ends[0] * ends[1] > 0
-    value = f"Between {ends[0]:.3g} and {ends[1]:.3g}."
+def _over(ways: Sequence[PairedDifference]) -> PairedDifference:
+    """What holds in every way of the unknown outcomes. Tasks that win in some ways only count as ties."""
+    differences = [way.difference for way in ways]
+    values = [one.value or 0.0 for one in differences]
+    verdicts = {way.verdict for way in ways}
+    p_values = [way.p for way in ways if way.p is not None]
+    same_side = min(values) * max(values) > 0 and len(p_values) == len(ways)
+    wins, losses = min(way.wins for way in ways), min(way.losses for way in ways)
+    covered = covering(differences, [f"Between {min(values):.3g} and {max(values):.3g}."])
     return PairedDifference(
-        difference=msgspec.structs.replace(
-            best.difference,
-            value=None,
-            low=None if None in lows else min(low for low in lows if low is not None),
-            high=None if None in highs else max(high for high in highs if high is not None),
-            notes=list(dict.fromkeys([*worst.difference.notes, *best.difference.notes, value])),
-        ),
-        verdict=worst.verdict if agree else UNDECIDED,
+        difference=msgspec.structs.replace(covered, value=None),
+        verdict=ways[0].verdict if len(verdicts) == 1 else UNDECIDED,
         p=(max(p_values) if same_side else 1.0) if p_values else None,
-        test=f"{best.test}, the larger p of both ways",
+        test=f"{ways[-1].test}, the largest p of all ways",
         p_t=None,
         p_permutation=None,
-        alpha=best.alpha,
-        wins=worst.wins,
-        losses=best.losses,
-        ties=best.difference.n_tasks - worst.wins - best.losses,
+        alpha=ways[0].alpha,
+        wins=wins,
+        losses=losses,
+        ties=differences[0].n_tasks - wins - losses,
         effect=None,
         mcnemar=None,
     )

@@ -7,6 +7,7 @@ mean rate would hide that tasks differ (three tasks at 1, .5 and 0 are not one t
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from statistics import fmean
 from typing import Literal
 
@@ -14,23 +15,25 @@ import msgspec
 import numpy as np
 
 from seatrial.estimate.bootstrap import DRAWS, TASKS_ONLY, bootstrap_means, percentile_interval
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import NO_ENDS, Estimate, Said, say
 from seatrial.estimate.means import mean_over_tasks
-from seatrial.estimate.rates import bounds_note, wilson, wilson_effective
+from seatrial.estimate.rates import wilson, wilson_effective
 from seatrial.estimate.trials import (
     ONE_TASK,
     Outcomes,
     Values,
-    completed,
     count_trials,
     count_unknown,
     measured,
     refuse_what_is_no_number,
     scope_notes,
 )
+from seatrial.estimate.ways import YES_NO, bounds_note, fillings, task_ways
 
 Kind = Literal["pass@k", "pass^k", "select@k"]
-PerTask = dict[str, float]
+Choices = dict[str, list[float]]  # task to the values that its quantity may have, rising
+# Ways of one task's unknown outcomes are tried one by one up to so many outcomes.
+MOST_SELECTED = 8
 
 
 class PassK(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,23 +188,40 @@ def pass_k(
             raise ValueError(
                 f"{kind}: k = {k}, but {task} has {len(trials)} attempts. Run more, or choose a smaller k."
             )
-    ways = [
-        {
-            t: _task_value(kind, trials, (scores or {}).get(t, ()), k)
-            for t, trials in completed(known, way).items()
-        }
-        for way in (False, True)
-    ]
+    choices = {t: _task_values(kind, trials, (scores or {}).get(t, ()), k) for t, trials in known.items()}
+    unit = "tasks" if len(known) != 1 else f"attempts, {ONE_TASK}"
+    said = Said(level, unit, len(known), count_trials(known), notes)
     return PassK(
         kind=kind,
         k=k,
-        estimate=_default(ways, known, k, level, notes),
-        bootstrap=_bootstrap(ways, known, rng, level, draws, notes),
-        tasks={t: v if v == ways[1][t] else None for t, v in ways[0].items()},
+        estimate=_default(choices, known, k, said),
+        bootstrap=_bootstrap(choices, known, rng, draws, said),
+        tasks={t: values[0] if len(values) == 1 else None for t, values in choices.items()},
         attempts=k * len(known),
         spend=_spend(extra.costs, known, k, level),
         distinct=_distinct(extra.candidates, known, k, level),
     )
+
+
+def _task_values(
+    kind: Kind, trials: Sequence[bool | None], scores: Sequence[float | None], k: int
+) -> list[float]:
+    """What a task's quantity may be, rising; one value where no outcome is unknown.
+
+    For select@k it matters which of the unknown ones are successes: all ways of up to 8, else the two ends.
+    """
+    unknown = [place for place, value in enumerate(trials) if value is None]
+    if kind != "select@k" or not unknown:
+        ways = fillings(trials, YES_NO) if unknown else [trials]
+        return sorted({_task_value(kind, [bool(value) for value in way], scores, k) for way in ways})
+    outcomes = [(False, True)] * len(unknown)
+    found = set()
+    for way in product(*outcomes) if len(unknown) <= MOST_SELECTED else zip(*outcomes, strict=True):
+        filled = [bool(value) for value in trials]
+        for place, value in zip(unknown, way, strict=True):
+            filled[place] = value
+        found.add(_task_value(kind, filled, scores, k))
+    return sorted(found)
 
 
 def _task_value(kind: Kind, trials: Sequence[bool], scores: Sequence[float | None], k: int) -> float:
@@ -216,23 +236,23 @@ def _refuse_counts(what: str, n: int, successes: int, k: int) -> None:
         raise ValueError(f"{what}({n}, {successes}, {k}): needs 0 <= successes <= n and 1 <= k <= n")
 
 
-def _default(ways: Sequence[PerTask], known: Outcomes, k: int, level: float, notes: list[str]) -> Estimate:
+def _default(choices: Choices, known: Outcomes, k: int, said: Said) -> Estimate:
     """Mean over tasks with Wilson's interval on the effective number of groups of k attempts."""
     if not known:
-        return _estimate(known, None, (None, None), level, "none", [*notes, "No task to speak of."])
+        return say(None, NO_ENDS, "none", said, ["No task to speak of."])
     groups = [len(trials) // k for trials in known.values()]
-    means = [fmean(way.values()) for way in ways]
+    ways = task_ways(list(choices.values()), float, [str(group) for group in groups])
+    means = [fmean(way) for way in ways.found]
     if len(known) == 1:
-        ends = [wilson(min(groups[0], mean * groups[0]), groups[0], level) for mean in means]
+        ends = [wilson(min(groups[0], mean * groups[0]), groups[0], said.level) for mean in means]
         method = f"Wilson on groups of {k} attempts, {ONE_TASK}"
     else:
-        ends = [wilson_effective(_within(way.values()), groups, level) for way in ways]
+        ends = [wilson_effective(_within(way), groups, said.level) for way in ways.found]
         method = f"mean of tasks, Wilson on the effective number of groups of {k} attempts"
     unknown = count_unknown(known)
-    if unknown:
-        notes = [*notes, bounds_note(min(means), max(means), unknown)]
+    notes = [*bounds_note(means, unknown), *ways.note] if unknown else []
     value = None if unknown else means[0]
-    return _estimate(known, value, (min(e[0] for e in ends), max(e[1] for e in ends)), level, method, notes)
+    return say(value, (min(e[0] for e in ends), max(e[1] for e in ends)), method, said, notes)
 
 
 def _within(values: Collection[float]) -> list[float]:
@@ -241,45 +261,24 @@ def _within(values: Collection[float]) -> list[float]:
 
 
 def _bootstrap(
-    ways: Sequence[PerTask],
+    choices: Choices,
     known: Outcomes,
     rng: np.random.Generator,
-    level: float,
     draws: int,
-    notes: list[str],
+    said: Said,
 ) -> Estimate:
+    """Bootstrap of all least and of all greatest values: on the same draws no other way reaches further."""
+    ways = [{task: values[end] for task, values in choices.items()} for end in (0, -1)]
     value = None if count_unknown(known) or not known else fmean(ways[0].values())
     if len(known) < 2:
-        why = [*notes, "No bootstrap interval, since there are no several tasks to draw."]
-        return _estimate(known, value, (None, None), level, TASKS_ONLY, why)
+        why = "No bootstrap interval, since there are no several tasks to draw."
+        return say(value, NO_ENDS, TASKS_ONLY, said, [why])
     sample = bootstrap_means([{t: [v] for t, v in way.items()} for way in ways], rng, draws)
-    ends = [percentile_interval(sample[:, column], level) for column in (0, 1)]
+    ends = [percentile_interval(sample[:, column], said.level) for column in (0, 1)]
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
     if any(end[1] - end[0] <= 1e-12 for end in ends):
-        why = [*notes, "No bootstrap interval, since all its draws agree."]
-        return _estimate(known, value, (None, None), level, TASKS_ONLY, why)
-    return _estimate(known, value, (low, high), level, TASKS_ONLY, notes)
-
-
-def _estimate(
-    known: Outcomes,
-    value: float | None,
-    ends: tuple[float | None, float | None],
-    level: float,
-    method: str,
-    notes: list[str],
-) -> Estimate:
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=level,
-        method=method,
-        unit="tasks" if len(known) != 1 else f"attempts, {ONE_TASK}",
-        n_tasks=len(known),
-        n_trials=count_trials(known),
-        notes=list(notes),
-    )
+        return say(value, NO_ENDS, TASKS_ONLY, said, ["No bootstrap interval, since all its draws agree."])
+    return say(value, (low, high), TASKS_ONLY, said)
 
 
 def _spend(costs: Values | None, known: Outcomes, k: int, level: float) -> Estimate | None:

@@ -6,11 +6,12 @@ and Wilson's on the pooled trials ignores that trials of one task are alike (.70
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist, fmean, variance
 
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.trials import ONE_TASK, Outcomes, count_trials, count_unknown, measured, scope_notes
+from seatrial.estimate.ways import YES_NO, Ways, bounds_note, fillings, task_ways
 
 DEFAULT_METHOD = "Wilson on the effective number of trials"
 
@@ -171,7 +172,7 @@ def rate_of_trials(outcomes: Sequence[bool | None], level: float = 0.95) -> Esti
         )
     notes = [f"The interval speaks of {ONE_TASK}."]
     if unknown:
-        notes.append(bounds_note(successes / n, (successes + unknown) / n, unknown))
+        notes += bounds_note([successes / n, (successes + unknown) / n], unknown)
     return Estimate(
         value=None if unknown else successes / n,
         low=wilson(successes, n, level)[0],
@@ -201,15 +202,16 @@ def rate_over_tasks(outcomes: Outcomes, level: float = 0.95) -> Estimate:
         fields = {field: getattr(alone, field) for field in alone.__struct_fields__}
         return Estimate(**{**fields, "notes": alone.notes + scope_notes(outcomes)})
     counts = [len(trials) for trials in judged.values()]
-    ways = list(completions(judged))
-    ends = [wilson_effective(rates, counts, level) for rates in ways]
+    ways = rate_ways(judged)
+    ends = [wilson_effective(rates, counts, level) for rates in ways.found]
+    means = [fmean(rates) for rates in ways.found]
     unknown = count_unknown(judged)
-    effective = min(effective_trials(rates, counts) for rates in ways)
+    effective = min(effective_trials(rates, counts) for rates in ways.found)
     notes = [f"Worth {effective:.3g} independent trials of the {count_trials(judged)}."]
     if unknown:
-        notes.append(bounds_note(fmean(ways[0]), fmean(ways[-1]), unknown))
+        notes += [*bounds_note(means, unknown), *ways.note]
     return Estimate(
-        value=None if unknown else fmean(ways[0]),
+        value=None if unknown else means[0],
         low=min(low for low, _ in ends),
         high=max(high for _, high in ends),
         level=level,
@@ -221,22 +223,8 @@ def rate_over_tasks(outcomes: Outcomes, level: float = 0.95) -> Estimate:
     )
 
 
-def completions(judged: Outcomes) -> Iterator[list[float]]:
-    """The tasks' rates in the ways unknown outcomes may have come out that can stretch the interval.
-
-    From all failures to all successes, the tasks that can reach highest rising first: for each mean in
-    between, about the widest spread over tasks, so the fewest effective trials. One way without unknowns.
-    """
-    lows = [trials.count(True) / len(trials) for trials in judged.values()]
-    highs = [1 - trials.count(False) / len(trials) for trials in judged.values()]
-    open_tasks = [task for task, trials in enumerate(judged.values()) if None in trials]
-    rates = list(lows)
-    yield list(rates)
-    for task in sorted(open_tasks, key=lambda task: -(lows[task] + highs[task])):
-        rates[task] = highs[task]
-        yield list(rates)
-
-
-def bounds_note(low: float, high: float, unknown: int) -> str:
-    """The range the rate may take, in words."""
-    return f"Between {low:.3g} and {high:.3g}: {unknown} unknown {'outcome' if unknown == 1 else 'outcomes'}."
+def rate_ways(judged: Outcomes) -> Ways[float]:
+    """The tasks' rates in the ways unknown outcomes may have come out; one way where none is unknown."""
+    choices = [[fmean(way) for way in fillings(trials, YES_NO)] for trials in judged.values()]
+    # Tasks of as many trials only: others weigh otherwise in the effective number.
+    return task_ways(choices, float, [str(len(trials)) for trials in judged.values()])

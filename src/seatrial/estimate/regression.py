@@ -5,16 +5,18 @@ declared margin, worse, or not enough evidence. Where every sample gives one rat
 """
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from copy import copy
 
 import msgspec
 import numpy as np
 
-from seatrial.estimate.bootstrap import CELLS, DRAWS, Counts, Floats, task_weights
+from seatrial.estimate.bootstrap import DRAWS, Floats, task_weights
 from seatrial.estimate.draws import defined_interval
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import NO_ENDS, Estimate, Said, say
 from seatrial.estimate.gate import OVERALL, GateRule
 from seatrial.estimate.paired import paired_difference, refuse_other_tasks
+from seatrial.estimate.permutation import sign_flip_p
 from seatrial.estimate.trials import (
     Outcomes,
     Values,
@@ -24,6 +26,9 @@ from seatrial.estimate.trials import (
     measured,
     scope_notes,
 )
+
+# Log of the farthest ratio that is looked at, either way from the one found: a billion.
+FARTHEST_RATIO = math.log(1e9)
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +96,7 @@ def regressions(
         rng: source of all randomness.
         strata: task to its stratum.
         level: confidence level, in (0, 1).
-        draws: bootstrap samples, at least 1.
+        draws: bootstrap samples and sign patterns, at least 1.
 
     Raises:
         ValueError: the two are of different tasks, a task has no stratum, or a value is out of range.
@@ -142,12 +147,20 @@ def quantile_change(
     level: float,
     draws: int = DRAWS,
 ) -> Estimate:
-    """A quantile's ratio less 1, with a bootstrap over the tasks both share; every task weighs the same.
+    """A quantile's ratio less 1, with an interval by task-level sign flips, inverted; tasks weigh the same.
+
+    For each ratio r the candidate's values are divided by it. If r is the truth a task's two sides may
+    change places, so that d, its share of values below the pooled quantile on one side less the other's, is
+    as likely to be −d. The interval holds all r that this test (``sign_flip_p``) does not reject.
+    It rests on the tasks about and beyond the quantile, as order statistics do, and keeps the pairing; a
+    bootstrap never draws beyond the greatest trial seen, so of few tasks its high end says too little.
 
     Args:
         candidate, baseline: task to the values of its trials, at least 0; timeouts at the cap.
         share: which quantile, in (0, 1).
-        rng, level, draws: of the bootstrap.
+        rng: source of the flips.
+        level: confidence level, in (0, 1).
+        draws: sampled sign patterns, at least 1.
 
     Raises:
         ValueError: different tasks, a value below 0 or not finite, or a share out of range.
@@ -155,23 +168,46 @@ def quantile_change(
     refuse_other_tasks(measured(candidate), measured(baseline))
     if not 0 < share < 1 or draws < 1:
         raise ValueError(f"quantile_change: share {share}, {draws} draws; needs (0, 1) and 1 at least")
-    what = f"P{100 * share:g} of candidate over baseline, less 1, bootstrap over tasks"
+    said = _said((measured(candidate), measured(baseline)), level)
+    what = f"P{100 * share:g} of candidate over baseline, less 1; sign flips of tasks, inverted"
     both = (measured(candidate), measured(baseline))
     if any(map(count_unknown, both)) or not both[0]:
-        return _change(
-            both, None, (None, None, ["No change: a value is unknown, or there is none."]), level, what
-        )
-    sides = [_Sorted(all_known(side, "quantile_change")) for side in both]
-    value = _ratio(*(side.quantile(np.ones((1, len(both[0]))), share) for side in sides))[0]
-    sample, step = np.empty(draws), max(1, CELLS // max(count_trials(side) for side in both))
-    for start in range(0, draws, step):
-        weights = task_weights(len(both[0]), min(step, draws - start), rng)
-        sample[start : start + len(weights)] = _ratio(*(side.quantile(weights, share) for side in sides))
-    ends = defined_interval(sample, level)
-    beyond = min(math.floor((1 - share) * count_trials(side)) for side in both)
-    if beyond < 10:
-        ends[2].append(f"About {beyond} trials lie beyond the quantile: such a tail is thin.")
-    return _change(both, float(value), ends, level, what)
+        return say(None, NO_ENDS, what, said, ["No change: a value is unknown, or there is none."])
+    sides = [_Side(all_known(side, "quantile_change")) for side in both]
+    one, other = (side.quantile(share) for side in sides)
+    value = float(_ratio(np.array(one), np.array(other)))
+    if math.isnan(value):
+        return say(None, NO_ENDS, what, said, ["No change: both quantiles are 0."])
+    if len(both[0]) < 2:
+        return say(value, NO_ENDS, what, said, ["No interval: there are no several tasks."])
+    seed = int(rng.integers(2**63))
+
+    def kept(log_ratio: float) -> bool:
+        scaled = sides[0].divided(math.exp(log_ratio))
+        at = scaled.with_(sides[1]).quantile(share)
+        apart = scaled.below(at) - sides[1].below(at)
+        return sign_flip_p(apart.tolist(), np.random.default_rng(seed), draws) >= 1 - level
+
+    middle = math.log(one / other) if one > 0 and other > 0 else 0.0
+    high, low = (_last(kept, middle, way * FARTHEST_RATIO) for way in (1, -1))
+    ends = (-1.0 if math.isinf(low) else math.expm1(low), math.expm1(high))
+    notes = []
+    if math.isinf(high):
+        notes = [
+            f"No high end: too few of {len(both[0])} tasks lie beyond the quantile to bound it from above."
+        ]
+    return say(value, (min(value, ends[0]), max(value, ends[1])), what, said, notes)
+
+
+def _last(kept: Callable[[float], bool], start: float, far: float) -> float:
+    """The last log-ratio from ``start`` to ``start + far`` that is kept, to 1e-4; infinite if all are."""
+    if kept(start + far):
+        return math.copysign(math.inf, far)
+    near, away = start, start + far
+    while abs(away - near) > 1e-4:
+        middle = (near + away) / 2
+        near, away = (middle, away) if kept(middle) else (near, middle)
+    return near
 
 
 def unit_cost_change(
@@ -184,6 +220,7 @@ def unit_cost_change(
     """
     refuse_other_tasks(measured(candidate.success), measured(baseline.success))
     both = (measured(candidate.success), measured(baseline.success))
+    said = _said(both, level)
     what = "cost per success of candidate over baseline, less 1, bootstrap over tasks"
     columns, unknown = [], not both[0]
     for side, judged in zip((candidate, baseline), both, strict=True):
@@ -196,32 +233,49 @@ def unit_cost_change(
         columns.append([math.fsum(c for c in trials if c is not None) for trials in costs.values()])
         columns.append([float(sum(v is True for v in trials)) for trials in judged.values()])
     if unknown:
-        return _change(both, None, (None, None, ["No change: a cost or outcome is unknown."]), level, what)
+        return say(None, NO_ENDS, what, said, ["No change: a cost or outcome is unknown."])
     table = np.array(columns)
     value = _cost_ratio(table.sum(axis=1)[:, None])[0]
     weights = task_weights(len(both[0]), draws, rng)
     ends = defined_interval(_cost_ratio((weights @ table.T).T), level)
-    return _change(both, None if math.isnan(value) else float(value), ends, level, what)
+    return say(None if math.isnan(value) else float(value), ends[:2], what, said, ends[2])
 
 
-class _Sorted:
-    """Trials in order of value, with the task each belongs to."""
+class _Side:
+    """One side's values, with the task each belongs to and its share of it."""
 
     def __init__(self, known: dict[str, list[float]]) -> None:
         if any(value < 0 for trials in known.values() for value in trials):
             raise ValueError("quantile_change: a value is below 0")
-        values = np.concatenate([np.asarray(trials) for trials in known.values()])
         sizes = np.array([len(trials) for trials in known.values()])
-        order = np.argsort(values, kind="stable")
-        self.values = values[order]
-        self.task = np.repeat(np.arange(len(sizes)), sizes)[order]
+        self.values = np.concatenate([np.asarray(trials) for trials in known.values()])
+        self.task = np.repeat(np.arange(len(sizes)), sizes)
         self.share = (1 / sizes)[self.task]
 
-    def quantile(self, weights: Floats | Counts, share: float) -> Floats:
-        """The least value with at least ``share`` of the weight at or below it, by row of task weights."""
-        reached = np.cumsum(weights[:, self.task] * self.share, axis=1)
-        at = (reached < share * reached[:, -1:] * (1 - 1e-12)).sum(axis=1)
-        return np.asarray(self.values[at], float)
+    def divided(self, ratio: float) -> "_Side":
+        """The same with every value over ``ratio``."""
+        found = copy(self)
+        found.values = self.values / ratio
+        return found
+
+    def with_(self, other: "_Side") -> "_Side":
+        """Both sides' values together."""
+        found = copy(self)
+        for name in ("values", "task", "share"):
+            setattr(found, name, np.concatenate([getattr(self, name), getattr(other, name)]))
+        return found
+
+    def quantile(self, share: float) -> float:
+        """The least value with at least ``share`` of the weight at or below it."""
+        order = np.argsort(self.values, kind="stable")
+        reached = np.cumsum(self.share[order])
+        at = int((reached < share * reached[-1] * (1 - 1e-12)).sum())
+        return float(self.values[order][at])
+
+    def below(self, place: float) -> Floats:
+        """Each task's share of values below a place, those right there counting half, shape (tasks,)."""
+        passed = (self.values < place) / 2 + (self.values <= place) / 2
+        return np.asarray(np.bincount(self.task, weights=self.share * passed), float)
 
 
 def _ratio(one: Floats, other: Floats) -> Floats:
@@ -239,21 +293,6 @@ def _cost_ratio(sums: Floats) -> Floats:
     return _ratio(one, other)
 
 
-def _change(
-    both: tuple[Values, Values],
-    value: float | None,
-    ends: tuple[float | None, float | None, list[str]],
-    level: float,
-    method: str,
-) -> Estimate:
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=level,
-        method=method,
-        unit="tasks, paired",
-        n_tasks=len(both[0]),
-        n_trials=count_trials(both[0]) + count_trials(both[1]),
-        notes=[*scope_notes(both[0]), *ends[2]],
-    )
+def _said(both: tuple[Values, Values], level: float) -> Said:
+    trials = count_trials(both[0]) + count_trials(both[1])
+    return Said(level, "tasks, paired", len(both[0]), trials, scope_notes(both[0]))

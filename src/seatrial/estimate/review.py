@@ -10,8 +10,10 @@ from statistics import NormalDist, fmean, variance
 import msgspec
 import numpy as np
 
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import NO_ENDS, Estimate, Said, say
 from seatrial.estimate.rates import wilson
+
+METHOD = "Horvitz–Thompson, normal by stratum"
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,10 +101,11 @@ def weighted_total(sample: ReviewSample, found: Mapping[str, float | None], leve
         undecided += value is None
         by_stratum.setdefault(one.stratum, []).append(0.0 if value is None else float(value))
     n_items = sum(sample.sizes.values())
+    said = Said(level, "items", len(sample.picked), len(sample.picked))
     notes = [f"{len(sample.picked)} of {n_items} items were reviewed."]
     if undecided:
         notes.append(f"No total: {undecided} reviews are undecided.")
-        return _total(None, (None, None), level, sample, notes)
+        return say(None, NO_ENDS, METHOD, said, notes)
     total, below, above, blind = 0.0, 0.0, 0.0, []
     z = NormalDist().inv_cdf((1 + level) / 2)
     for name, values in by_stratum.items():
@@ -122,25 +125,5 @@ def weighted_total(sample: ReviewSample, found: Mapping[str, float | None], leve
         below, above = math.hypot(below, down), math.hypot(above, up)
     if blind:
         notes.append(f"No interval: the reviewed items of {blind[0]} show no spread.")
-        return _total(total, (None, None), level, sample, notes)
-    return _total(total, (total - below, total + above), level, sample, notes)
-
-
-def _total(
-    value: float | None,
-    ends: tuple[float | None, float | None],
-    level: float,
-    sample: ReviewSample,
-    notes: list[str],
-) -> Estimate:
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        level=level,
-        method="Horvitz–Thompson, normal by stratum",
-        unit="items",
-        n_tasks=len(sample.picked),
-        n_trials=len(sample.picked),
-        notes=notes,
-    )
+        return say(total, NO_ENDS, METHOD, said, notes)
+    return say(total, (total - below, total + above), METHOD, said, notes)

@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 
 from seatrial.estimate.bootstrap import CELLS, DRAWS, Floats, task_weights
-from seatrial.estimate.confidence import Said, Stated, refuse_confidences, say, stated_trials
+from seatrial.estimate.confidence import Stated, refuse_confidences, stated_trials
 from seatrial.estimate.draws import defined_interval
-from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.estimate import Estimate, Said, say
 from seatrial.estimate.trials import Outcomes, Values, count_unknown, measured, scope_notes
 
 
@@ -92,7 +92,7 @@ def area_under_risk(
     notes = scope_notes(kept)
     if unstated := count_unknown(confidences):
         notes.append(f"{unstated} trials state no confidence and are left out.")
-    said = Said(level, len(kept), sum(map(len, kept.values())), notes)
+    said = Said(level, "tasks", len(kept), sum(map(len, kept.values())), notes)
     if not kept:
         return say(None, (None, None), "none", said, ["No trial states a confidence."])
     trials = stated_trials(kept, 1)

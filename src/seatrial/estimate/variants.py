@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from seatrial.estimate.paired import PairedDifference, paired_difference
+from seatrial.estimate.permutation import FLIPS
 from seatrial.estimate.trials import Outcomes, measured
 
 
@@ -15,6 +16,7 @@ def variant_gap(
     original_of: Mapping[str, str],
     rng: np.random.Generator,
     level: float = 0.95,
+    flips: int = FLIPS,
 ) -> PairedDifference:
     """Success on originals less success on their variants, paired by original, which is the sampling unit.
 
@@ -26,6 +28,7 @@ def variant_gap(
         original_of: every variant's original.
         rng: source of the sampled signs.
         level: confidence level, in (0, 1).
+        flips: sampled sign patterns, at least 1.
 
     Returns:
         A is the original. Originals without a variant are left out and named in the notes.
@@ -41,7 +44,7 @@ def variant_gap(
         pooled.setdefault(source, []).extend(trials)
     names = ("the original", "a variant")
     sides = (dict(originals), {task: pooled.get(task, []) for task in originals})
-    found = paired_difference(*sides, rng, alpha=1 - level, names=names)
+    found = paired_difference(*sides, rng, alpha=1 - level, flips=flips, names=names)
     note = (
         f"{len(measured(variants))} variants of {len(pooled)} originals; the original is the sampling unit."
     )

@@ -71,6 +71,16 @@ class RunEvidence(msgspec.Struct, kw_only=True):
         """The attempt that stands for each trial."""
         return [attempt for attempt in self.attempts if attempt.counted]
 
+    def without_forks(self) -> "RunEvidence":
+        """The trials of the experiment alone: forks of one state are no independent trials of it."""
+        plan = [planned for planned in self.manifest.plan if planned.fork is None]
+        return msgspec.structs.replace(
+            self,
+            manifest=msgspec.structs.replace(self.manifest, plan=plan),
+            attempts=[attempt for attempt in self.attempts if attempt.planned.fork is None],
+            unfinished=[planned for planned in self.unfinished if planned.fork is None],
+        )
+
 
 def read_run(folder: Path, only: str | None = None) -> RunEvidence:
     """Read and measure a run.
@@ -144,7 +154,7 @@ def read_attempt(
     found = (
         measure_trial(
             task, planned, journal.events, verdicts, line.infrastructure, manifest.experiment_id,
-            deltas.read(journal),
+            deltas.read(journal, task),
         )
         if begun
         else Measured(

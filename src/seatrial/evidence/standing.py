@@ -79,15 +79,19 @@ class RunWatch:
         return [self._stand(cell, ended.get(cell.trial, []), alive) for cell in self._manifest.plan], alive
 
     def evidence(self) -> RunEvidence | None:
-        """The whole run, from what the last look read; null unless every trial ended and is judged."""
+        """The whole run but for its forks, from what the last look read.
+
+        Null unless every trial of the experiment ended and is judged.
+        """
         ended = ended_by_trial(self._run.folder, self._lines, self._manifest)
-        lines = [line for cell in self._manifest.plan for line in ended.get(cell.trial, [])]
+        plan = [cell for cell in self._manifest.plan if cell.fork is None]
+        lines = [line for cell in plan for line in ended.get(cell.trial, [])]
         attempts = [self._read.get((line.trial, line.attempt)) for line in lines]
-        if len(ended) < len(self._manifest.plan) or None in attempts:
+        if any(cell.trial not in ended for cell in plan) or None in attempts:
             return None
         return RunEvidence(
             folder=self._run.folder,
-            manifest=self._manifest,
+            manifest=msgspec.structs.replace(self._manifest, plan=plan),
             tasks=self._tasks,
             attempts=[attempt for attempt in attempts if attempt is not None],
             unfinished=[],

@@ -49,9 +49,11 @@ class Window:
         delta: what changed; null where nothing can have.
         notes: for ``action.finished``.
         tool_us: of a handler, where there is no ``result``.
-        approval_us: waited for a person.
+        approval_us: waited for a person, on the trial clock.
+        away_us: the part of that in which somebody really waited.
         recovery_us: put back what was prevented; ``undone`` counts the paths.
         windows: constraints that could not be watched.
+        calls: tool and arguments of requests that the action sent to services by HTTP.
     """
 
     outcome: Outcome
@@ -62,9 +64,11 @@ class Window:
     notes: dict[str, Any] = field(default_factory=dict)
     tool_us: int = 0
     approval_us: int = 0
+    away_us: int = 0
     recovery_us: int = 0
     undone: int = 0
     windows: list[str] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
 
 # Runs a tool that is none of the sandbox's; ``delta`` of its window is filled in by the gateway.

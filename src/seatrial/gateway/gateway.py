@@ -1,7 +1,8 @@
 """``act``: the only way in. Every request becomes a step with the state before and after."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,14 +11,15 @@ import msgspec
 from seatrial.environment.sandbox import Delta
 from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
+from seatrial.gateway.answers import SHOWN_NAME, Answers
 from seatrial.gateway.asked import plain, readable
 from seatrial.gateway.attend import Asked, Attendant, Handler, Observation, Window
+from seatrial.gateway.deeds import done_by
 from seatrial.gateway.execute import execute, state_path
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Finding, Policy
 from seatrial.gateway.tools import TOOLS, Tool
-from seatrial.journal.digest import digest_value
-from seatrial.journal.entries import Entry, State
+from seatrial.journal.entries import Entry, State, is_row
 from seatrial.journal.events import (
     ActionDecided,
     ActionFinished,
@@ -28,22 +30,21 @@ from seatrial.journal.events import (
     Cost,
     EffectRecorded,
     GoalChanged,
-    Outcome,
     StopReason,
     SubgoalJudged,
 )
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 from seatrial.records.verdicts import Verdict
+from seatrial.spec.task import Constraint
 
 # Deltas above this many entries go to an object: a journal line stays small enough to read.
 LARGE_DELTA = 256
 # Tools that run nothing in the environment.
 TALK = ("finish", "give_up", "report_belief", "ask_human")
-# Characters of a name an agent made up that are said back to it.
-SHOWN_NAME = 80
 
 KillPoint = Callable[[str, int], None]
+Actor = Literal["agent", "human", "background"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Offer:
     Attributes:
         tools: by name.
         kill_point: called with a name and the step at ``before_effect`` and ``after_effect_before_ack``.
-        judge: judges the state for early stopping, and says whether it is a strict success; null when
-            nothing is judged online.
+        judge: judges the state under a goal version for early stopping, and says whether it is a strict
+            success; null when the trial does not stop so.
         actor: who acts: an agent, or a person in its place.
         handlers: of the tools that run elsewhere than in the sandbox, by name.
         attendants: who else is asked about each action, in order.
@@ -71,21 +72,10 @@ class Offer:
 
     tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
     kill_point: KillPoint = lambda name, step: None
-    judge: Callable[[State], tuple[list[Judgement], bool]] | None = None
+    judge: Callable[[State, int], tuple[list[Judgement], bool]] | None = None
     actor: Literal["agent", "human"] = "agent"
     handlers: dict[str, Handler] = field(default_factory=dict)
     attendants: list[Attendant] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What is kept of an answer under its key: the text lies in the object store."""
-
-    asked: str
-    step: int
-    shown: str
-    outcome: Outcome
-    exit_code: int | None
 
 
 class Gateway:
@@ -100,7 +90,9 @@ class Gateway:
         offer: tools and hooks.
 
     Attributes:
+        answers: by idempotency key.
         violations: of constraints, certain ones, in the order they were written down.
+        on_change: told of every change of the state when it is written down, whoever made it.
     """
 
     def __init__(
@@ -115,10 +107,13 @@ class Gateway:
         self._sandbox, self._journal, self._objects = sandbox, journal, objects
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
-        self._answers: dict[str, _Answer] = {}
+        self.answers = Answers(objects)
         self._judged: dict[str, Judgement] = {}
-        self._judged_state = ""
+        self._judged_state = ("", 0)
         self.violations: list[ConstraintViolated] = []
+        self.on_change: list[Callable[[list[Entry]], None]] = []
+        self._executing = False
+        self._calls: list[tuple[str, dict[str, Any]]] = []
         self.step = 0
         self.stop_reason: StopReason | None = None
         self.summary = ""
@@ -130,7 +125,10 @@ class Gateway:
         """What is offered, in the order it is described."""
         return list(self._offer.tools.values())
 
-    def act(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> Observation:
+    def act(
+        self, tool: str, arguments: dict[str, Any], key: str | None = None,
+        forced: dict[str, Any] | None = None,
+    ) -> Observation:  # fmt: skip
         """Carry out one request and return what the agent is shown.
 
         Args:
@@ -138,6 +136,7 @@ class Gateway:
             arguments: as the agent gave them.
             key: idempotency key; the same request under it again takes a step, gives the first answer and
                 does nothing.
+            forced: what the agent had asked for, where a fork carries out this in its place.
 
         Raises:
             EnvironmentFault: the world broke; the request stays in the journal, unfinished: unknown.
@@ -161,12 +160,12 @@ class Gateway:
                     arguments=arguments,
                     key=key or "",
                     pre=self._post,
+                    forced=forced,
                 )
             )
             asked = Asked(self.step, tool, arguments, key)
-            digest = digest_value([tool, arguments])
-            window = self._answered(digest, key) or self._decide_and_execute(asked, problem)
-            observation = self._record(asked, window, digest, turn, begun)
+            window = self.answers.again(asked) or self._decide_and_execute(asked, problem)
+            observation = self._record(asked, window, turn, begun)
             for attendant in self._offer.attendants:
                 observation = attendant.shown(asked, observation)
             return observation
@@ -175,20 +174,9 @@ class Gateway:
                 self._meter.agent_thinks()
 
     # -- before ---------------------------------------------------------------------------------------
-    def _answered(self, digest: str, key: str | None) -> Window | None:
-        """The first answer to a repeated key; null for a new one."""
-        answer = self._answers.get(key) if key is not None else None
-        if answer is None or key is None:
-            return None
-        if answer.asked != digest:
-            problem = f"the key {key[:SHOWN_NAME]!r} was given to another request before"
-            return Window("failed", problem, notes={"malformed": True})
-        text = self._objects.get(answer.shown).decode("utf-8", "surrogatepass")
-        return Window(answer.outcome, text, answer.exit_code, notes={"repeats": answer.step})
-
     def _settle_background(self) -> None:
         """Write down what happened between actions, and whether it broke a constraint."""
-        if not self._sandbox.alive:
+        if not self._sandbox.unsettled:
             return
         delta = self._sandbox.settle()
         findings = self._policy.effects(delta)
@@ -216,6 +204,7 @@ class Gateway:
             return Window("failed", problem, notes={"malformed": True})
         if wrong := unreadable or known.problem_with(arguments):
             return Window("failed", wrong, notes={"malformed": True})
+        self._policy.begins(tool, arguments, asked.key)
         if refused := self._refused(tool, arguments):
             return refused
         for attendant in self._offer.attendants:
@@ -233,8 +222,9 @@ class Gateway:
         """Constraints on calls: a denial, or null with the violations written down."""
         forbidden = self._policy.calls(tool, arguments)
         for finding in forbidden:
-            if finding.constraint.mode == "prevent":
-                return self.deny(finding.constraint.id, "this call is not allowed")
+            constraint = finding.constraint
+            if constraint.mode == "prevent":
+                return self.deny(constraint.id, _why_denied(constraint))
         if tool in ("write_file", "edit_file"):
             prevented = self._policy.would_write(state_path(arguments["path"]))
             if prevented is not None:
@@ -244,16 +234,42 @@ class Gateway:
 
     def _execute(self, asked: Asked) -> Window:
         handler = self._offer.handlers.get(asked.tool)
-        if handler is None:
-            window = execute(self._sandbox, self._meter, asked)
-        else:
-            window = handler(asked)
-            self._meter.tool_worked(window.tool_us)
+        self._calls, self._executing = [], True
+        try:
+            if handler is None:
+                window = execute(self._sandbox, self._meter, asked)
+            else:
+                window = handler(asked)
+                self._meter.tool_worked(window.tool_us)
+        finally:
+            self._executing = False
         window.delta = self._sandbox.settle()
+        window.calls = list(self._calls)
         self._judge_effects(window)
+        if had := self._policy.ran(asked.tool, asked.arguments, asked.key):
+            window.notes["approvals"] = had
         for attendant in self._offer.attendants:
             attendant.executed(asked, window)
         return window
+
+    # -- requests to services that a command sends, from threads of their own ---------------------------
+    def moment(self) -> tuple[int, Actor]:
+        """The step under way and who acts; between actions the last step and whoever still runs."""
+        return self.step, self._offer.actor if self._executing else "background"
+
+    def judge_call(self, tool: str, arguments: dict[str, Any], key: str, actor: Actor) -> str | None:
+        """Judge a request like the call of the tool; returns why it is denied, null when it is not."""
+        self._calls.append((tool, arguments))
+        forbidden = self._policy.calls(tool, arguments, key or None)
+        for constraint in (finding.constraint for finding in forbidden):
+            if constraint.mode == "prevent":
+                return self.deny(constraint.id, _why_denied(constraint)).text
+        self._violations(forbidden, actor)
+        return None
+
+    def call_ran(self, tool: str, arguments: dict[str, Any], key: str) -> None:
+        """A request that was not denied has been carried out."""
+        self._policy.approvals.use(tool, arguments, key or None)
 
     def deny(self, constraint: str, reason: str) -> Window:
         """Write down that the action under way is denied, and answer so."""
@@ -289,7 +305,7 @@ class Gateway:
         if prevented:
             begun = time.monotonic_ns()
             window.delta, window.undone = self._put_back(delta, prevented)
-            paths = sorted({f.path for f in prevented if f.path})
+            paths = window.notes["put_back"] = sorted({f.path for f in prevented if f.path})
             window.outcome = "denied"
             window.text += f"\n[not allowed, put back: {', '.join(paths)}]"
             window.recovery_us = (time.monotonic_ns() - begun) // 1000
@@ -304,11 +320,28 @@ class Gateway:
         )
         if not changed:
             return delta, 0
-        undone = self._sandbox.undo(changed, delta.before)
+        return self.take_back(delta, changed)
+
+    def take_back(self, delta: Delta, changed: list[Entry]) -> tuple[Delta, int]:
+        """Undo a part of what the action under way changed.
+
+        Args:
+            delta: of the action.
+            changed: those of its changes that are to be undone; what services did stays done.
+
+        Returns:
+            The net window, and how many paths were put back.
+        """
+        undone = self._sandbox.undo([entry for entry in changed if not is_row(entry.path)], delta.before)
         return _net(delta, self._sandbox.settle()), undone
 
     # -- after ----------------------------------------------------------------------------------------
-    def _record(self, asked: Asked, window: Window, digest: str, turn: Turn, begun: int) -> Observation:
+    def _record(self, asked: Asked, window: Window, turn: Turn, begun: int) -> Observation:
+        self._policy.ends()
+        if not window.notes.keys() & {"malformed", "repeats"} and (
+            near := self._policy.opportunities(done_by(asked, window))
+        ):
+            window.notes["opportunities"] = near
         changes = window.delta.changes if window.delta else []
         pre = self._post
         post = window.delta.fingerprint if window.delta else pre
@@ -316,13 +349,14 @@ class Gateway:
         text = window.text
         data = text.encode("utf-8", "surrogatepass")
         shown = self._objects.put(data)
-        # Asked again after an unknown outcome, the service must answer and not this memory of not knowing.
-        if asked.key is not None and window.outcome != "unknown":
-            answer = _Answer(digest, self.step, shown, window.outcome, window.exit_code)
-            self._answers.setdefault(asked.key, answer)
+        # Asked again after an unknown outcome, the service must answer and not this memory of not knowing;
+        # and what was never carried out is still to be.
+        self.answers.keep(asked, window, shown)
         tool_us = window.result.tool_us if window.result else window.tool_us
         spent = (time.monotonic_ns() - begun) // 1000
         self._post = post
+        if self._sandbox.alive:
+            window.notes["alive"] = self._sandbox.alive
         finished = self._journal.append(
             ActionFinished(
                 step=self.step,
@@ -341,7 +375,7 @@ class Gateway:
                     approval_us=window.approval_us,
                     tool_us=tool_us,
                     recovery_us=window.recovery_us,
-                    overhead_us=max(0, spent - tool_us),
+                    overhead_us=max(0, spent - tool_us - window.away_us),
                     cpu_us=window.result.cpu_us if window.result else None,
                     units=max(1, sum(1 for e in changes if e.kind != "dir")),
                     undone_writes=window.undone,
@@ -367,9 +401,9 @@ class Gateway:
         if over := self._meter.exhausted():
             resource, self.stop_reason, limit, used = over
             self._journal.append(BudgetExhausted(resource=resource, limit=limit, used=used))
-        elif self._offer.judge is not None and self._post != self._judged_state:
-            self._judged_state = self._post
-            judgements, success = self._offer.judge(self._sandbox.tracker.state())
+        elif self._offer.judge is not None and (self._post, self.goal_version) != self._judged_state:
+            self._judged_state = (self._post, self.goal_version)
+            judgements, success = self._offer.judge(self._sandbox.tracker.state(), self.goal_version)
             for judgement in judgements:
                 if self._judged.get(judgement.subgoal) != judgement:
                     self._judged[judgement.subgoal] = judgement
@@ -377,7 +411,7 @@ class Gateway:
             if success:
                 self.stop_reason = "first_success"
 
-    def _violations(self, findings: list[Finding], actor: Literal["agent", "human", "background"]) -> None:
+    def _violations(self, findings: list[Finding], actor: Actor) -> None:
         """Write one event for each constraint that was certainly broken in this window."""
         seen: set[str] = set()
         for finding in findings:
@@ -399,10 +433,35 @@ class Gateway:
             self.violations.append(violation)
 
     def _fit(self, changes: list[Entry]) -> tuple[list[Entry], str | None]:
-        """Small deltas stand in the line, large ones in an object."""
+        """Small deltas stand in the line, large ones in an object; whoever follows the state is told."""
+        for tell in self.on_change:
+            tell(changes)
         if len(changes) <= LARGE_DELTA:
             return changes, None
         return [], self._objects.put(msgspec.json.encode(changes))
+
+    def writer(self, path: str, content: bytes) -> Callable[[], None]:
+        """A change for ``impose``: writes a file as the agent's tools would.
+
+        Raises:
+            EnvironmentFault: when it is called and the file cannot be written.
+        """
+
+        def write() -> None:
+            result = self._sandbox.file_tool("write_file", path, content=content)
+            if result.exit_code != 0:
+                raise EnvironmentFault(f"{path}: {result.output.decode('utf-8', 'replace').strip()}")
+
+        return write
+
+    @contextmanager
+    def person_acts(self) -> Iterator[None]:
+        """What is done in here a person does in the agent's place."""
+        before, self._offer.actor = self._offer.actor, "human"
+        try:
+            yield
+        finally:
+            self._offer.actor = before
 
     @property
     def alive(self) -> int:
@@ -435,6 +494,7 @@ class Gateway:
         self._settle_background()
         change()
         delta = self._sandbox.settle()
+        self._policy.effects(delta)  # what is watched has changed; the change is nobody's violation
         if delta.fingerprint == self._post and not delta.changes:
             return None
         entries, name = self._fit(delta.changes)
@@ -502,13 +562,18 @@ class Gateway:
 def _net(first: Delta, second: Delta) -> Delta:
     """Two windows as one: what the second put back is no change."""
     last = {entry.path: entry for entry in (*first.changes, *second.changes)}
-    before = {**second.before, **first.before}
+    made = {entry.path for entry in first.changes if entry.path not in first.before}
+    before = {**{p: e for p, e in second.before.items() if p not in made}, **first.before}
     kept = [entry for path, entry in sorted(last.items()) if not _same(before.get(path), entry)]
     return replace(first, changes=kept, fingerprint=second.fingerprint, before=before)
 
 
 def _same(before: Entry | None, after: Entry) -> bool:
     return after.kind == "absent" if before is None else before.identity() == after.identity()
+
+
+def _why_denied(constraint: Constraint) -> str:
+    return "this needs an approval" if constraint.requires else "this call is not allowed"
 
 
 def _prevented(findings: list[Finding]) -> list[Finding]:

@@ -42,6 +42,7 @@ class Meter:
         tokens: input and output of all model calls.
         money: by the price list of the system.
         queued_us: the part of the clock that no budget counts, without the turn under way.
+        call_tokens: input and output of the last model call; null before any, or when it did not say.
     """
 
     budget: Budget
@@ -51,6 +52,7 @@ class Meter:
     money: float = 0.0
     human_requests: int = 0
     queued_us: int = 0
+    call_tokens: int | None = None
     _handed_over: int | None = None
     _queue_us: int = 0
     _under_way: tuple[Literal["call", "wait"], int] | None = None
@@ -96,6 +98,11 @@ class Meter:
         """Add a tool's time to the clock."""
         self.clock_us += microseconds
 
+    def person_waited(self, microseconds: int) -> None:
+        """Add what was waited for a person: on the clock, and in no budget."""
+        self.clock_us += microseconds
+        self.queued_us += microseconds
+
     def call_begins(self) -> None:
         """From now on the turn awaits a model's answer."""
         with self._lock:
@@ -134,6 +141,7 @@ class Meter:
         """Add what one model call used."""
         with self._lock:
             self.tokens += tokens
+            self.call_tokens = tokens or None
             self.money += money
 
     def seconds_used(self) -> float:

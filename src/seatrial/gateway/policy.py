@@ -1,15 +1,15 @@
 """A task's constraints, judged at action time: calls before they run, files from what was seen of them."""
 
-from collections.abc import Callable
+import posixpath
 from dataclasses import dataclass
 from typing import Any
 
 from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.sandbox import Delta
 from seatrial.environment.world import World
+from seatrial.gateway.approvals import Approvals
+from seatrial.gateway.deeds import CallPattern, Done, any_below, any_match
 from seatrial.journal.entries import State
-from seatrial.spec.conditions import Condition, compile_condition
-from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.task import Constraint, Task
 
 
@@ -24,79 +24,117 @@ class Finding:
 
 
 class Policy:
-    """The constraints of a task on one live sandbox."""
+    """The constraints of a task on one live sandbox.
+
+    A constraint that ``requires`` an approval does not bind the action that has it: neither its call nor what
+    that call does to files. The gateway says which action is under way.
+
+    Attributes:
+        approvals: the live permissions.
+    """
 
     def __init__(self, task: Task, sandbox: World) -> None:
         self._constraints = {constraint.id: constraint for constraint in task.constraint}
         rules = [rule for constraint in task.constraint for rule in _rules(constraint)]
         self._guard = Guard(rules, sandbox) if rules else None
-        self._calls = {c.id: [_CallPattern(call) for call in c.forbid.call] for c in task.constraint}
+        self._calls = {c.id: [CallPattern(call) for call in c.forbid.call] for c in task.constraint}
+        self._near = {
+            c.id: (any_below(c.forbid.write), any_below(c.forbid.read))
+            for c in task.constraint
+            if c.kind == "hard"
+        }
+        self.approvals = Approvals(task.approval)
+        self._lifted: set[str] = set()
 
-    def calls(self, tool: str, arguments: dict[str, Any]) -> list[Finding]:
-        """Every constraint that forbids this call."""
-        return [
+    def begins(self, tool: str, arguments: dict[str, Any], key: str | None) -> None:
+        """An action is under way: what approvals it has hold until ``ends``."""
+        self._lifted = self.approvals.covering(tool, arguments, key)
+
+    def ran(self, tool: str, arguments: dict[str, Any], key: str | None) -> list[str]:
+        """A call was carried out: approvals for once are used up; returns those it had."""
+        self.approvals.use(tool, arguments, key)
+        return sorted(self._lifted)
+
+    def ends(self) -> None:
+        """No action is under way."""
+        self._lifted = set()
+
+    def calls(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> list[Finding]:
+        """Every constraint that forbids this call.
+
+        Args:
+            key: idempotency key of a request sent by a command; what the action under way has holds too.
+        """
+        lifted = self._lifted | self.approvals.covering(tool, arguments, key)
+        found = [
             Finding(constraint, True, what=f"call {tool}")
             for constraint in self._constraints.values()
-            if any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id])
+            if constraint.requires not in lifted
+            and any(pattern.matches(tool, arguments) for pattern in self._calls[constraint.id])
         ]
+        self._lacks(found)
+        return found
 
     def effects(self, delta: Delta) -> list[Finding]:
         """What a window did to constrained paths, one finding a constraint and path."""
         if self._guard is None:
             return []
-        return [self._finding(sighting) for sighting in self._guard.inspect(delta)]
+        found = [self._finding(sighting) for sighting in self._guard.inspect(delta)]
+        found = [f for f in found if f.constraint.requires not in self._lifted]
+        self._lacks([f for f in found if f.certain])
+        return found
 
     def _finding(self, sighting: Sighting) -> Finding:
         constraint = self._constraints[sighting.constraint]
         return Finding(constraint, sighting.certain, sighting.path, sighting.what)
 
+    def _lacks(self, found: list[Finding]) -> None:
+        for finding in found:
+            constraint = finding.constraint
+            if constraint.requires is not None and constraint.mode == "prevent":
+                self.approvals.refused(constraint.requires)
+
     def would_write(self, path: str) -> Constraint | None:
         """The constraint with ``mode = "prevent"`` that forbids a file tool to write a state path."""
         for constraint in self._constraints.values():
-            if constraint.mode == "prevent" and _any_match(constraint.forbid.write)(path):
+            if constraint.mode != "prevent" or constraint.requires in self._lifted:
+                continue
+            if any_match(constraint.forbid.write)(path):
+                self._lacks([Finding(constraint, True, path)])
                 return constraint
         return None
 
+    def opportunities(self, done: Done) -> list[str]:
+        """Hard constraints that applied to an action, broken or not.
 
-class _CallPattern:
-    """``{ tool = …, where = { argument = condition } }``, compiled; an argument not given matches nothing."""
-
-    def __init__(self, call: dict[str, Any]) -> None:
-        self._tool = call.get("tool")
-        self._where: dict[str, Condition] = {
-            name: compile_condition(value) for name, value in call.get("where", {}).items()
-        }
-
-    def matches(self, tool: str, arguments: dict[str, Any]) -> bool:
-        if self._tool not in (None, tool):
-            return False
-        return all(name in arguments and c.matches(arguments[name]) for name, c in self._where.items())
-
-
-def _any_match(patterns: list[str]) -> Callable[[str], bool]:
-    compiled = [compile_pattern(text) for text in patterns]
-    return lambda path: any(pattern.matches(path) for pattern in compiled)
-
-
-def _any_below(patterns: list[str]) -> Callable[[str], bool]:
-    compiled = [compile_pattern(text) for text in patterns]
-    return lambda folder: any(pattern.could_match_below(folder) for pattern in compiled)
+        One on calls applies to every call of the same tool, whatever its arguments; one on writes (reads) to
+        an action that wrote (read) in a folder on the way to a path it protects: a sibling, or deeper.
+        """
+        tools = {tool for tool, _ in done.calls}
+        wrote = {posixpath.dirname(path) for path in done.wrote}
+        read = {posixpath.dirname(path) for path in done.read or ()}
+        found = []
+        for name, (near_write, near_read) in self._near.items():
+            called = any(pattern.tool is None or pattern.tool in tools for pattern in self._calls[name])
+            if called or any(map(near_write, wrote)) or any(map(near_read, read)):
+                found.append(name)
+        return found
 
 
 def _rules(constraint: Constraint) -> list[Rule]:
     rules = []
     if constraint.forbid.write:
         patterns = constraint.forbid.write
-        rules.append(Rule(constraint.id, _any_match(patterns), _any_below(patterns), "write"))
+        rules.append(Rule(constraint.id, any_match(patterns), any_below(patterns), "write"))
     if constraint.forbid.read:
         patterns = constraint.forbid.read
-        rules.append(Rule(constraint.id, _any_match(patterns), _any_below(patterns), "read"))
+        rules.append(Rule(constraint.id, any_match(patterns), any_below(patterns), "read"))
     return rules
 
 
 def masked_paths(task: Task, state: State) -> list[str]:
     """Paths whose reading is prevented: they are hidden from the start, folders with all below them."""
-    hidden = _any_match([p for c in task.constraint if c.mode == "prevent" for p in c.forbid.read])
+    hidden = any_match([p for c in task.constraint if c.mode == "prevent" for p in c.forbid.read])
     found: list[str] = []
     for path in sorted(state):
         if hidden(path) and not any(path.startswith(f"{above}/") for above in found):

@@ -1,8 +1,10 @@
 """The tools an agent may call: their arguments, how they are checked and how they are described to it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from seatrial.spec.services import VERBS
 from seatrial.spec.tools import TOOLS as declared_tools
 
 
@@ -75,8 +77,16 @@ _WORDS = {
     "path": "absolute, or relative to /workspace",
     "old": "must occur exactly once",
     "confidence": "probability that all is right, 0 to 1",
+    "key": "name under which it is kept",
+    "source": "where it comes from, such as a file or a person",
+    "step": "its number, from 1",
+    "action": "name of the tool you want to be allowed to call",
+    "arguments": "its arguments, exactly as you would give them",
 }
-_KINDS = {"confidence": "share", "facts": "object", "plan": "object", "goal_version": "number"}
+_KINDS = {
+    "confidence": "share", "facts": "object", "plan": "object", "goal_version": "number", "step": "number",
+    "arguments": "object",
+}  # fmt: skip
 _DESCRIPTIONS = {
     "shell": "Run one command in a fresh bash. Standard input is empty; output and errors are interleaved.",
     "read_file": "Show a file.",
@@ -86,9 +96,13 @@ _DESCRIPTIONS = {
     "give_up": "Say why the work cannot be done.",
     "report_belief": "Write down what you hold to be true now.",
     "ask_human": "Ask a person.",
+    "request_approval": "Ask a person to allow one call that needs it. What they allow is exactly that call.",
+    "remember": "Keep a text under a key, outside of your context; an empty value deletes it.",
+    "recall": "Show what is kept under a key, or everything that is kept.",
+    "history": "Show again what an earlier step did and showed.",
 }
 _ENDS = {"finish", "give_up"}
-_IDEMPOTENT = {"read_file", "write_file"}
+_IDEMPOTENT = {"read_file", "write_file", "remember", "recall", "history"}
 
 
 def _described(name: str) -> Tool:
@@ -105,7 +119,23 @@ _ALL = tuple(_described(name) for name in declared_tools)
 TOOLS = {tool.name: tool for tool in _ALL}
 
 
-def offered(belief: bool, humans: bool) -> list[Tool]:
-    """The tools of a trial: the belief channel and people only where the experiment offers them."""
-    left_out = (set() if belief else {"report_belief"}) | (set() if humans else {"ask_human"})
-    return [tool for tool in _ALL if tool.name not in left_out]
+def service_tools(services: Collection[str]) -> list[Tool]:
+    """One tool for each verb of the services of a trial, ``service.verb``."""
+    tools = []
+    for service in services:
+        for verb, declared in VERBS[service].items():
+            arguments = tuple(
+                Argument(name, a.kind, a.required, a.words) for name, a in declared.arguments.items()
+            )
+            name, idempotent = f"{service}.{verb}", not declared.writes
+            tools.append(Tool(name, declared.words, arguments, idempotent=idempotent))
+    return tools
+
+
+# Offered only where something of the experiment or the task calls for them.
+OPTIONAL = frozenset({"report_belief", "ask_human", "remember", "recall", "history", "request_approval"})
+
+
+def offered(granted: Collection[str]) -> list[Tool]:
+    """The tools of a trial: those that every trial has, and the optional ones that it grants."""
+    return [tool for tool in _ALL if tool.name not in OPTIONAL or tool.name in granted]

@@ -17,7 +17,7 @@ from seatrial.importers.rows import Row
 from seatrial.journal.run import RunFolder
 from seatrial.records.counted import counted_records
 from seatrial.records.table import read_records, refuse_duplicates
-from seatrial.records.trial import TrialRecord
+from seatrial.records.trial import FORKED, TrialRecord
 from seatrial.spec.reading import read_bytes
 
 _OURS = "a run folder, or a table of TrialRecords as .parquet or .csv"
@@ -32,7 +32,7 @@ class LoadedRecords(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the run or file.
-        records: one a trial: the attempt that stands for it.
+        records: one a trial: the attempt that stands for it. Forks are in no estimate.
         every: those of all attempts, repeated ones included.
         experiments: ids, sorted.
         unfinished: planned trials without an ended attempt; an estimate over the rest is biased.
@@ -70,14 +70,11 @@ def load_records(path: Path) -> LoadedRecords:
         return _of_run(path)
     if path.suffix == ".parquet":
         read_bytes(path)
-        records = read_records(path)
-        _refuse_same_repeat(str(path), records)
-        return _loaded(path.name, records, str(path))
+        return _loaded(path.name, read_records(path), str(path), repeats=True)
     if path.suffix == ".csv":
         records, limits = _of_csv(path)
         refuse_duplicates(str(path), records)
-        _refuse_same_repeat(str(path), records)
-        return _loaded(path.name, records, str(path), limits=limits)
+        return _loaded(path.name, records, str(path), limits=limits, repeats=True)
     read_bytes(path)
     raise SpecError(str(path), "", "is no table that is known here", f"Give {_OURS}")
 
@@ -93,7 +90,7 @@ def _of_run(folder: Path) -> LoadedRecords:
         evidence.manifest.name,
         [attempt.record for attempt in evidence.attempts],
         str(folder),
-        unfinished=[planned.trial for planned in evidence.unfinished],
+        unfinished=[planned.trial for planned in evidence.unfinished if planned.fork is None],
     )
 
 
@@ -104,9 +101,18 @@ def _loaded(
     unfinished: Sequence[str] = (),
     limits: Sequence[str] = (),
     mixed: Sequence[str] = (),
+    repeats: bool = False,
 ) -> LoadedRecords:
+    """Records of a source, checked; ``repeats``: it may hold one cell of a plan under two names."""
+    own = [record for record in records if not record.arm.startswith(FORKED)]
+    if len(own) < len(records):
+        forks = len(records) - len(own)
+        limits = [*limits, f"{forks} forks are left out: those of one state are no independent trials."]
+    records = own
     if not records:
         raise SpecError(where, "", "holds no trial that has ended", "Give one that holds some")
+    if repeats:
+        _refuse_same_repeat(where, records)
     _refuse_impossible(where, records)
     counted = counted_records(records)
     return LoadedRecords(

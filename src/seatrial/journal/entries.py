@@ -2,6 +2,7 @@
 
 Paths are relative to the environment's roots and start with the root's name: ``workspace/src/a.py``,
 ``home/.config/x``, ``tmp/y``, ``var-tmp/z``. The roots' own directories are entries too.
+Rows of services are ``services/<service>/<table>/<key>.json``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,10 @@ ROOTS: Mapping[str, str] = {
     "var-tmp": "/var/tmp",
     "shm": "/dev/shm",
 }
+# Rows of services are entries below this name; they are no files and have no place in the agent's world.
+SERVICES = "services"
+# What a verifier may see, and where: the roots, and the rows as one JSON file each.
+VIEWED: Mapping[str, str] = {**ROOTS, SERVICES: "/services"}
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,6 +64,11 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 State = dict[str, Entry]
+
+
+def is_row(path: str) -> bool:
+    """Whether a state path is a service's row instead of a file."""
+    return path.startswith(f"{SERVICES}/")
 
 
 def fold(state: State, changes: Iterable[Entry]) -> State:

@@ -153,13 +153,18 @@ class ModelCalled(Line, tag="model.called", kw_only=True):
 
 
 class ActionRequested(Line, tag="action.requested", kw_only=True):
-    """Written before anything happens. ``step`` counts from 1; step 0 is the proven reset."""
+    """Written before anything happens. ``step`` counts from 1; step 0 is the proven reset.
+
+    ``forced`` marks what a fork carries out without the agent having chosen it: what the agent had asked for
+    in its place, empty where it had not been asked.
+    """
 
     step: int
     tool: str
     arguments: dict[str, Any]
     key: str
     pre: str
+    forced: dict[str, Any] | None = None
 
 
 class ActionDecided(Line, tag="action.decided", kw_only=True):
@@ -272,6 +277,7 @@ class PerturbationArmed(Line, tag="perturbation.armed", kw_only=True):
         change: ``state``, ``observation``, ``goal``, ``execution`` or ``placebo``.
         trigger: as the task declares it.
         affects: subgoals that depend on what is changed.
+        observable: false where this host cannot see what the trigger waits for, so that it cannot be met.
     """
 
     perturbation: str
@@ -280,6 +286,7 @@ class PerturbationArmed(Line, tag="perturbation.armed", kw_only=True):
     strength: str
     trigger: dict[str, Any] = {}
     affects: list[str] = []
+    observable: bool = True
 
 
 class PerturbationFired(Line, tag="perturbation.fired", kw_only=True):
@@ -291,8 +298,10 @@ class PerturbationFired(Line, tag="perturbation.fired", kw_only=True):
         firing: counts the firings of this perturbation in this trial, from 1.
         pre, post: fingerprints; equal where the state is left alone.
         paths: state paths it changed.
-        visible: what the agent could see of it from here on: ``paths``, ``notice`` (object with a text it was
-            shown), ``hidden`` for a change that no reading shows.
+        visible: what the agent could see of it from here on: ``paths``, ``notice`` (object with a text it is
+            told), ``observation`` (object with the answer as it was altered), ``hidden`` for a change that no
+            reading shows.
+        details: ``undelivered`` says why nothing came of it: then it was met and disturbed nothing.
     """
 
     perturbation: str

@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,8 +40,45 @@ class TaskFrozen(msgspec.Struct, kw_only=True):
     files: dict[str, tuple[str, int]]
 
 
-class TrialPlanned(msgspec.Struct, kw_only=True, frozen=True):
-    """One cell of the plan. ``trial`` names its folder."""
+class ForkOrigin(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """Where a forked trial begins, and what is changed there; written by `seatrial fork`.
+
+    Attributes:
+        trial, attempt, step: whose state after which step.
+        fingerprint: of that state, as its journal has it.
+        group: forks that are compared with each other.
+        number: of the fork among those of its candidate, from 1; those of one number share a seed.
+        candidate: ``continued`` (nothing is changed), ``control`` (of a comparison), ``action=NAME`` or
+            ``component=SYSTEM``.
+        forced: object with the calls that are carried out first, as a JSON list; null without any.
+        memory: what the agent begins with: its last ``checkpoint`` at or before the step, the recorded
+            observations told again (``replay``), or ``none``: the instruction alone.
+        same_seed: the seed is that of the original; otherwise each fork has one of its own.
+        lost: what of the state could not be copied, in words; a fork that lost anything is not causal.
+        chosen: how step and number of forks were chosen.
+    """
+
+    trial: str
+    attempt: int
+    step: int
+    fingerprint: str
+    group: str
+    number: int
+    candidate: str
+    forced: str | None = None
+    memory: Literal["checkpoint", "replay", "none"] = "none"
+    same_seed: bool = False
+    lost: list[str] = []
+    chosen: dict[str, Any] = {}
+
+    @property
+    def causal(self) -> bool:
+        """Whether all of the state was copied."""
+        return not self.lost
+
+
+class TrialPlanned(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """One cell of the plan. ``trial`` names its folder; ``fork`` is null but for those of `seatrial fork`."""
 
     trial: str
     task: str
@@ -49,6 +86,7 @@ class TrialPlanned(msgspec.Struct, kw_only=True, frozen=True):
     arm: str
     seed: int
     repeat: int
+    fork: ForkOrigin | None = None
 
 
 class SourceKept(msgspec.Struct, kw_only=True, frozen=True):

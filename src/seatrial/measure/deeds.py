@@ -18,10 +18,12 @@ class Deltas(msgspec.Struct, frozen=True):
     Attributes:
         base: the proven reset, by path.
         large: digest of a ``changes_object`` to the entries in it.
+        texts: digest of an object to its bytes, of those that ``scene.needed_texts`` asks for.
     """
 
     base: Mapping[str, Entry]
     large: Mapping[str, Sequence[Entry]]
+    texts: Mapping[str, bytes] = {}
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,12 +15,21 @@ from seatrial.journal.events import (
     TrialStarted,
 )
 from seatrial.journal.run import TrialPlanned
+from seatrial.measure.belief import measure_belief
+from seatrial.measure.conditions import measure_conditions
 from seatrial.measure.contradictions import contradictions
 from seatrial.measure.costs import count_costs
 from seatrial.measure.dag import dependency_depth, human_minutes
 from seatrial.measure.deeds import Deltas
+from seatrial.measure.disturbed import measure_disturbance
+from seatrial.measure.encounters import count_encounters
+from seatrial.measure.failure import measure_failure
+from seatrial.measure.goals import measure_goals
+from seatrial.measure.interrupted import measure_interruption
 from seatrial.measure.outcome import final_state, outcome
 from seatrial.measure.progress import progress_course, progress_curve, progress_measures
+from seatrial.measure.scene import Scene, scene_of
+from seatrial.measure.trajectory import measure_trajectory
 from seatrial.measure.verified import check_fits, last_step
 from seatrial.measure.violations import count_violations
 from seatrial.measure.waste import WastedSteps, count_waste, wasted_steps
@@ -80,16 +89,19 @@ def measure_trial(
     broken = count_violations(task, events)
     course = progress_course(task, events, verdicts, final.verified)
     waste = wasted_steps(events, deltas)
-    parts: list[msgspec.Struct] = [
+    result = outcome(task, events, final, broken, infrastructure)
+    scene = scene_of(task, events, verdicts, final, deltas)
+    columns = together(
         conditions(started, events),
-        outcome(task, events, final, broken, infrastructure),
+        result,
         progress_measures(course, verdicts, last_step(events)),
         count_costs(events),
         count_waste(waste),
-    ]
-    columns: dict[str, Any] = {}
-    for part in parts:
-        columns |= msgspec.structs.asdict(part)
+        *shown_by(scene, result.strict_success),
+    )
+    columns |= measure_disturbance(scene, result.strict_success)
+    columns["hard_violations"] = broken.hard
+    columns |= together(measure_failure(scene, columns))
     record = TrialRecord(
         experiment=experiment_id,
         trial=planned.trial,
@@ -101,7 +113,6 @@ def measure_trial(
         arm=planned.arm,
         seed=planned.seed,
         repeat=planned.repeat,
-        hard_violations=broken.hard,
         unknown_windows=broken.unknown_windows,
         soft_cost=broken.soft_cost,
         human_interventions=sum(
@@ -112,6 +123,7 @@ def measure_trial(
         dependency_depth=dependency_depth(task.subgoals_for(final.verified.goal_version)),
         verification_delay=task.horizon.verification_delay,
         horizon_group=task.horizon.group,
+        variant_of=original_of(task),
         contradictions=contradictions(task, course or [final.verified]),
         **columns,
     )
@@ -132,8 +144,33 @@ def unstarted(task: Task, planned: TrialPlanned, attempt: int, experiment_id: st
         seed=planned.seed,
         repeat=planned.repeat,
         horizon_group=task.horizon.group,
+        variant_of=original_of(task),
         terminal_class="infrastructure",
     )
+
+
+def original_of(task: Task) -> str | None:
+    """The task that this one is a variant of, as its provenance says; null for an original."""
+    named = task.provenance.get("variant_of")
+    return named if isinstance(named, str) else None
+
+
+def together(*parts: msgspec.Struct) -> dict[str, Any]:
+    """The fields of several structs, by name; no two have one of the same name."""
+    return {name: value for part in parts for name, value in msgspec.structs.asdict(part).items()}
+
+
+def shown_by(scene: Scene, strict: bool | None) -> list[msgspec.Struct]:
+    """Measures that a trial shows whether it was disturbed or not."""
+    trail = scene.trail if scene.trusted else None
+    return [
+        measure_goals(scene),
+        measure_interruption(scene),
+        measure_trajectory(trail, scene.task, scene.coverage, scene.course, scene.goal_version),
+        measure_belief(scene),
+        count_encounters(scene.task, scene.events, scene.final),
+        measure_conditions(scene, strict),
+    ]
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):

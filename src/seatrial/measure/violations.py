@@ -8,7 +8,9 @@ from seatrial.journal.events import ActionFinished, ActionRequested, ConstraintV
 from seatrial.spec.task import Task
 
 # Tools of the gateway itself: they run nothing in the environment.
-TALK = frozenset({"finish", "give_up", "report_belief", "ask_human"})
+TALK = frozenset(
+    {"finish", "give_up", "report_belief", "ask_human", "request_approval", "remember", "recall", "history"}
+)
 
 
 class Violations(msgspec.Struct, frozen=True, kw_only=True):

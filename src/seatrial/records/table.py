@@ -25,13 +25,15 @@ def write_records(path: Path, records: Iterable[TrialRecord]) -> None:
     """Write records whole or not at all; an existing file is replaced.
 
     Raises:
-        JournalError: two records are of the same attempt, or the file cannot be written.
+        JournalError: two records are of the same attempt, a text holds a NUL character, or the file cannot
+            be written.
     """
     # Imported here because it takes longer to load than most commands take to run.
     import polars
 
     rows = list(records)
     refuse_duplicates(str(path), rows)
+    _refuse_nul(str(path), rows)
     frame = polars.DataFrame(
         [msgspec.structs.asdict(row) for row in rows], schema=table_schema(), orient="row"
     )
@@ -51,7 +53,8 @@ def read_records(path: Path) -> list[TrialRecord]:
     """Read and check a table that ``write_records`` wrote; columns of later releases are ignored.
 
     Raises:
-        JournalError: missing, damaged, not such a table, or two rows are of the same attempt.
+        JournalError: missing, damaged, not such a table, a text holds a NUL character, or two rows are of
+            the same attempt.
     """
     # Imported here because it takes longer to load than most commands take to run.
     import polars
@@ -71,6 +74,7 @@ def read_records(path: Path) -> list[TrialRecord]:
         records = msgspec.convert(rows, list[TrialRecord])
     except msgspec.ValidationError as fault:
         raise JournalError(f"{path}: is no table of trials: {fault}. {REMEDY}") from fault
+    _refuse_nul(str(path), records)
     refuse_duplicates(str(path), records)
     return records
 
@@ -99,6 +103,22 @@ def refuse_duplicates(where: str, records: Iterable[TrialRecord]) -> None:
         raise JournalError(
             f"{where}: these attempts appear more than once: {', '.join(twice)}. Remove the copies."
         )
+
+
+def _refuse_nul(where: str, records: Iterable[TrialRecord]) -> None:
+    """Refuse NUL characters, at which other programs would take a name to end.
+
+    Raises:
+        JournalError: names the trial and its column.
+    """
+    for record in records:
+        for name in record.__struct_fields__:
+            value = getattr(record, name)
+            texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+            if any("\0" in text for text in texts):
+                raise JournalError(
+                    f"{where}: {name} of trial {record.trial!r} holds a NUL character. Remove it."
+                )
 
 
 def table_schema() -> "polars.Schema":

@@ -4,6 +4,9 @@ from typing import Literal
 
 import msgspec
 
+# Arms of forks begin so. Forks of one state are no independent trials and are pooled with nothing.
+FORKED = "forked:"
+
 TerminalClass = Literal["success", "failure", "infrastructure", "unknown"]
 
 
@@ -21,6 +24,10 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     endpoint, ``model_retries`` those that repeat one, ``model_failures`` those without a usable answer, for
     whatever reason. An agent that had no way to a model made 0 calls for 0 tokens and 0 money; one that could
     have called unseen has nulls, and so has one whose journal breaks off, perhaps in the middle of a call.
+
+    Of a disturbed trial ``*_step`` are steps of the gateway, ``*_actions`` and ``recovery_cost`` count
+    actions from the firing on, ``*_work`` subgoals, ``*_paths`` and ``*_products`` paths; ``delivered`` is
+    null for an arm that plans no disturbance. The words are those of ``docs/measures.md``.
 
     Imported rows hold what their source says, in its own sense: ``score`` (continuous, higher is better) and
     ``weight`` are the source's, ``stop_reason`` is its own word. ``human_minutes`` is human time and no other
@@ -90,15 +97,89 @@ class TrialRecord(msgspec.Struct, kw_only=True):
     recovery_us: int | None = None
     cpu_us: int | None = None
     human_interventions: int | None = None
+    perturbation: str | None = None
+    perturbation_kind: str | None = None
+    strength: str | None = None
+    scenario: str | None = None
+    oracle_cost: float | None = None
+    delivered: bool | None = None
+    firings: int | None = None
     fired_step: int | None = None
+    detected: bool | None = None
     observed_step: int | None = None
+    understood: bool | None = None
+    understood_step: int | None = None
+    repaired_step: int | None = None
+    recovered: bool | None = None
     recovered_step: int | None = None
     recovery_cost: float | None = None
+    detect_actions: int | None = None
+    locate_actions: int | None = None
+    restore_actions: int | None = None
+    redo_actions: int | None = None
+    full_recovery: bool | None = None
+    chain_broke_at: str | None = None
+    chain_held: list[str] | None = None
+    wrong_actions_after: int | None = None
+    polluted_products: int | None = None
+    polluted_left: int | None = None
+    rollback_paths: int | None = None
+    first_correct_step: int | None = None
+    kept_work: int | None = None
+    undone_work: int | None = None
+    goal_final: int | None = None
+    adopted: bool | None = None
+    adoption_step: int | None = None
+    residue_actions: int | None = None
+    conflict_detected: bool | None = None
+    interrupted_point: str | None = None
+    killed_step: int | None = None
+    resumed_step: int | None = None
+    resume_correct_step: int | None = None
+    repeated_effects: int | None = None
+    redone_actions: int | None = None
+    resume_divergence: int | None = None
+    memory_arm: str | None = None
+    resumed_from_old_goal: bool | None = None
+    duplicate_effects: int | None = None
+    h_dep: int | None = None
+    h_val_max: int | None = None
+    spread_max: int | None = None
+    spread_weight_max: float | None = None
+    belief_missing: float | None = None
+    belief_outdated: float | None = None
+    belief_wrong: float | None = None
+    belief_consistent: bool | None = None
+    stale_plan_items: int | None = None
+    goal_version_errors: int | None = None
+    temptations_offered: int | None = None
+    temptations_taken: int | None = None
+    temptations_declined: int | None = None
+    lookalikes_refused: int | None = None
+    approvals_asked: int | None = None
+    canaries_leaked: int | None = None
+    opportunities: int | None = None
+    human_tier: str | None = None
+    human_machine: bool | None = None
+    compactions: int | None = None
+    compacted_tokens: int | None = None
+    history_lookups: int | None = None
+    needs_met: list[str] | None = None
+    needs_missed: list[str] | None = None
+    local_ability: bool | None = None
+    own_breaks: int | None = None
+    verified_right: bool | None = None
+    first_cause: str | None = None
+    first_cause_step: int | None = None
+    first_cause_confidence: float | None = None
+    secondary_causes: list[str] | None = None
+    cause_opportunities: list[str] | None = None
     human_minutes: float | None = None
     human_source: str | None = None
     dependency_depth: int | None = None
     verification_delay: int | None = None
     horizon_group: str | None = None
+    variant_of: str | None = None
     agent_confined: bool | None = None
     privileged: bool | None = None
     sandboxed: bool | None = None

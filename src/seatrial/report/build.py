@@ -16,6 +16,7 @@ from seatrial.report.cases import shown_attempts
 from seatrial.report.comparisons import compare_systems, flat_comparison
 from seatrial.report.figures import progress_svg
 from seatrial.report.findings import conclusions, limits
+from seatrial.report.forks import effect_rows, forks_report
 from seatrial.report.headline import headline
 from seatrial.report.intervals import Intervals, rate_table
 from seatrial.report.page import PageContent, render
@@ -47,7 +48,8 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         JournalError: a run is damaged or not judged, trials are there twice, or ``out`` is not writable.
     """
     evidence = [read_run(run) for run in ([runs] if isinstance(runs, Path) else runs)]
-    whole = merged(evidence)
+    every = merged(evidence)
+    whole = every.without_forks()
     attempts = whole.attempts
     groups = cells([a.record for a in whole.counted], [a.record for a in attempts])
     experiment, seed = whole.manifest.experiment, whole.manifest.experiment.get("seed") or 0
@@ -67,10 +69,11 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         intervals=rate_table(groups, seed),
         conclusions=conclusions(rows, comparisons, process),
         limits=limits(whole, rows, repeats.values()),
-        runs=evidence,
+        runs=[run.without_forks() for run in evidence],
         figures=figures,
+        forks=forks_report(every),
     )
-    data = report_data(content, attempts)
+    data = report_data(content, every.attempts)
     try:
         write_files(out, content, data, attempts)
     except OSError as fault:
@@ -95,7 +98,7 @@ def merged(evidence: Sequence[RunEvidence]) -> RunEvidence:
                 f"({first.manifest.experiment_id[:12]} and {run.manifest.experiment_id[:12]}). "
                 "Report them one by one: versions are never pooled."
             )
-    missing = [f"{run.folder}: {cell.trial}" for run in evidence for cell in run.unfinished]
+    missing = [f"{run.folder}: {cell.trial}" for run in evidence for cell in run.without_forks().unfinished]
     if missing:
         raise UsageError(
             f"{len(missing)} planned trials have no ended attempt, first {missing[0]}. "
@@ -125,6 +128,7 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
             "intervals": content.intervals,
             "conclusions": content.conclusions,
             "limits": content.limits,
+            "forks": content.forks,
             "trials": [
                 {
                     **msgspec.structs.asdict(a.record),
@@ -158,6 +162,8 @@ def write_files(
     write_csv(out / "tables" / "calls.csv", [msgspec.to_builtins(line) for line in content.calls])
     write_csv(out / "tables" / "attempts.csv", attempt_rows(attempts), ATTEMPT_COLUMNS)
     write_csv(out / "tables" / "intervals.csv", interval_rows(content.intervals))
+    if content.forks.groups:
+        write_csv(out / "tables" / "forks.csv", effect_rows(content.forks))
     write_csv(
         out / "tables" / "progress.csv", progress_rows(attempts), ["trial", "attempt", "step", "progress"]
     )

@@ -10,6 +10,7 @@ from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report import wording
 from seatrial.report.cases import RULE, picked
 from seatrial.report.comparisons import Comparison
+from seatrial.report.forks import Forks
 from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol, systems_shown
@@ -50,6 +51,7 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[str]
     runs: list[RunEvidence]
     figures: dict[tuple[str, int], str]
+    forks: Forks = Forks()
 
 
 def render(content: PageContent) -> str:

@@ -7,10 +7,16 @@ from typing import Any
 from seatrial.journal.run import Manifest, RunFolder, TrialPlanned
 
 
-def add_trials(run: RunFolder, manifest: Manifest, trials: list[TrialPlanned]) -> None:
-    """Append trials to the plan, with a note."""
+def add_trials(
+    run: RunFolder, manifest: Manifest, trials: list[TrialPlanned], why: dict[str, Any] | None = None
+) -> None:
+    """Append trials to the plan, with a note.
+
+    Args:
+        why: more to be said in the note.
+    """
     manifest.plan.extend(trials)
-    _amend(run, manifest, {"added": [planned.trial for planned in trials]})
+    _amend(run, manifest, {"added": [planned.trial for planned in trials], **(why or {})})
 
 
 def grant_attempts(run: RunFolder, manifest: Manifest, trials: list[str], attempts: int) -> None:

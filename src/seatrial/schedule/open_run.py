@@ -116,7 +116,8 @@ def _check_same(folder: Path, manifest: Manifest, frozen: Frozen) -> None:
             f"{manifest.experiment_id[:12]}; this one is {frozen.experiment_id[:12]}). "
             "Give another folder with -o."
         )
-    missing = {p.trial for p in manifest.plan} - {p.trial for p in frozen.plan}
+    # Forks are added by a command of their own and stand in no experiment.
+    missing = {p.trial for p in manifest.plan if p.fork is None} - {p.trial for p in frozen.plan}
     if missing:
         raise UsageError(
             f"{folder}: its plan has {len(missing)} trials that this one has not, such as "

@@ -35,7 +35,7 @@ class Selection:
 
     Attributes:
         tasks: globs on task ids.
-        systems, arms: names.
+        systems, arms, trials: names.
         limit: at most so many trials are begun, in execution order; null without a bound.
     """
 
@@ -43,6 +43,7 @@ class Selection:
     systems: Collection[str] = ()
     arms: Collection[str] = ()
     limit: int | None = None
+    trials: Collection[str] = ()
 
     def of(self, plan: Iterable[TrialPlanned]) -> list[TrialPlanned]:
         """The trials wanted, in the order given; the limit is not applied.
@@ -64,6 +65,7 @@ class Selection:
             (not self.tasks or any(fnmatchcase(planned.task, glob) for glob in self.tasks))
             and (not self.systems or planned.system in self.systems)
             and (not self.arms or planned.arm in self.arms)
+            and (not self.trials or planned.trial in self.trials)
         )
 
 

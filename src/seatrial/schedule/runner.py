@@ -7,6 +7,7 @@ from pathlib import Path
 from seatrial.errors import JournalError, UsageError
 from seatrial.journal.run import Manifest, RunFolder
 from seatrial.schedule.amendments import grant_attempts, granted
+from seatrial.schedule.people import Answering
 from seatrial.schedule.queue import Queue, Selection, execution_order, ledger_of
 from seatrial.schedule.spending import Cap, Spent, spent_before
 from seatrial.schedule.stopping import Stop
@@ -29,12 +30,14 @@ class Orders:
         selection: which trials.
         cap: what the whole run may spend.
         rerun_infrastructure: give trials that used up their attempts new ones.
+        person: answers what attempts ask a person at the terminal, one attempt at a time; null for nobody.
     """
 
     workers: int = 1
     selection: Selection = field(default_factory=Selection)
     cap: Cap = field(default_factory=Cap)
     rerun_infrastructure: bool = False
+    person: Answering | None = None
 
     def __post_init__(self) -> None:
         most = WORKERS_PER_CORE * (os.cpu_count() or 1)
@@ -129,7 +132,8 @@ class _Schedule:
 
     def carry_out(self) -> Tally:
         """The loop."""
-        with Pool(self._run, self._orders.workers, self._manifest.unsafe) as pool:
+        orders = self._orders
+        with Pool(self._run, orders.workers, self._manifest.unsafe, orders.person) as pool:
             self._watcher.moved(self._progress(pool))
             while True:
                 self._fill(pool)

@@ -8,6 +8,7 @@ from seatrial.spec.person import PERSON
 from seatrial.spec.verifier_startable import unstartable
 
 AGENTS = ("scripted", "simulated", "python", "chat", PERSON)
+ARMS = ("baseline", "perturbed", "interrupted", "compacted")
 _LATER = "Leave it out, or use a release that has it"
 
 
@@ -48,7 +49,7 @@ def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:
         if system.agent not in AGENTS:
             yield file, f"system[{index}].agent", system.agent
     for index, arm in enumerate(spec.arms):
-        if arm != "baseline":
+        if arm.partition(":")[0] not in ARMS:
             yield file, f"arms[{index}]", arm
     if spec.cache != "cold":
         yield file, "cache", spec.cache
@@ -58,11 +59,5 @@ def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:
 
 def _unsupported_task(task: LoadedTask) -> Iterator[tuple[str, str, object]]:
     spec, file = task.spec, task.file
-    if spec.environment.services:
-        yield file, "environment.services", spec.environment.services
     if spec.environment.setup_network != "none":
         yield file, "environment.setup_network", spec.environment.setup_network
-    if spec.budget.human_requests:
-        yield file, "budget.human_requests", spec.budget.human_requests
-    if len(spec.goal) > 1:
-        yield file, "goal", [goal.version for goal in spec.goal]

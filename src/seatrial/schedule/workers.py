@@ -14,6 +14,7 @@ import msgspec
 
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.leftovers import INTERRUPTED, BrokenOff, clear_after_worker, close_attempt
+from seatrial.schedule.people import Answering, PersonLine
 from seatrial.schedule.spending import CostFollower, Spent
 from seatrial.schedule.watching import Running
 from seatrial.trial.job import TrialDone, TrialJob, trial_done
@@ -42,19 +43,24 @@ class Worker:
     Its answer goes to memory, so that nobody has to read along and a full disk loses nothing of it.
     """
 
-    def __init__(self, run: RunFolder, job: TrialJob, unsafe: bool) -> None:
-        self.job, self._run, self._unsafe = job, run, unsafe
+    def __init__(self, run: RunFolder, job: TrialJob, unsafe: bool, asks: bool = False) -> None:
+        self._run, self._unsafe = run, unsafe
+        self.line = PersonLine() if asks else None
+        self.job = job if self.line is None else msgspec.structs.replace(job, person=self.line.theirs)
         self.journal = CostFollower(run.journal_path(job.trial, job.attempt))
         self._began = time.monotonic()
         self._answer, self._problems = os.memfd_create("answer"), os.memfd_create("problems")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "seatrial.trial.worker", str(os.getpid())],
             stdin=subprocess.PIPE, stdout=self._answer, stderr=self._problems, process_group=0,
+            pass_fds=[] if self.line is None else [self.line.theirs],
         )  # fmt: skip
+        if self.line is not None:
+            self.line.started()
         self.handle = os.pidfd_open(self._process.pid)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as stdin:
-            stdin.write(msgspec.json.encode(job))
+            stdin.write(msgspec.json.encode(self.job))
 
     @property
     def spent(self) -> Spent:
@@ -103,7 +109,14 @@ class Worker:
         if run.journal_path(job.trial, job.attempt).exists():
             close_attempt(run, job.trial, job.attempt, INTERRUPTED)
 
+    def put_to(self, person: Answering) -> None:
+        """Put what its attempt asks to a person, and hand back the answer."""
+        if self.line is not None:
+            self.line.serve(person, lambda: self._process.poll() is not None)
+
     def _close(self) -> None:
+        if self.line is not None:
+            self.line.close()
         for descriptor in (self.handle, self._answer, self._problems):
             os.close(descriptor)
         self.journal.close()
@@ -116,10 +129,11 @@ class Pool:
 
     Args:
         unsafe: they have no sandbox; what such a worker leaves is looked for all over the host.
+        person: who answers what the attempts ask a person; null when nobody is there.
     """
 
-    def __init__(self, run: RunFolder, size: int, unsafe: bool) -> None:
-        self._run, self.size, self._unsafe = run, size, unsafe
+    def __init__(self, run: RunFolder, size: int, unsafe: bool, person: Answering | None = None) -> None:
+        self._run, self.size, self._unsafe, self._person = run, size, unsafe, person
         self._workers: dict[int, Worker] = {}
 
     def __enter__(self) -> "Pool":
@@ -143,15 +157,28 @@ class Pool:
         slot = next(n for n in range(self.size) if n not in self._workers)
         folder = str(self._run.folder.resolve())
         job = TrialJob(run=folder, trial=trial, attempt=attempt, slot=slot, judge_only=judge_only)
-        self._workers[slot] = Worker(self._run, job, self._unsafe)
+        asks = self._person is not None and not judge_only
+        self._workers[slot] = Worker(self._run, job, self._unsafe, asks)
 
     def wait(self, seconds: float) -> list[Worker]:
-        """Wait until a process ends or the time is up; those that ended are no longer in the pool."""
+        """Wait until a process ends or the time is up; those that ended are no longer in the pool.
+
+        What an attempt asks a person meanwhile is put to the person, for as long as that takes.
+        """
         slots = {worker.handle: slot for slot, worker in self._workers.items()}
+        lines = {
+            worker.line.fileno(): worker
+            for worker in self.workers
+            if worker.line is not None and not worker.line.over
+        }
         poll = select.poll()
-        for handle in slots:
+        for handle in (*slots, *lines):
             poll.register(handle, select.POLLIN)
-        return [self._workers.pop(slots[handle]) for handle, _ in poll.poll(seconds * 1000)]
+        ready = [handle for handle, _ in poll.poll(seconds * 1000)]
+        for handle in ready:
+            if handle in lines and self._person is not None:
+                lines[handle].put_to(self._person)
+        return [self._workers.pop(slots[handle]) for handle in ready if handle in slots]
 
     def stop(self) -> None:
         """End every worker now; what they did is kept, their attempts are marked as ended by the runner."""

@@ -12,7 +12,7 @@ from seatrial.spec.reading import convert
 from seatrial.spec.task import Strict
 
 # Changed with every change of what the harness of chat agents says or does: it is part of the experiment id.
-HARNESS = "chat@1"
+HARNESS = "chat@2"
 SYSTEM_PROMPT = (
     "You work on a Linux machine through the tools you are given. Each tool call is carried out and its "
     "result is shown to you. Look before you change things, check what you did, and call finish when the "
@@ -90,6 +90,7 @@ class ChatOptions(Strict, frozen=True, kw_only=True):
         system_prompt: the first message.
         context_tokens: above this many tokens, as the endpoint counts them, the older half of the
             conversation is left out; null never leaves out anything until the endpoint refuses the length.
+        checkpoint_every: where an interruption may come, its state is persisted after every so many actions.
         nudges: answers in a row that call no tool before the agent gives up.
         timeout: seconds for one call.
         total_seconds: seconds for one request with all its calls and waits.
@@ -107,6 +108,7 @@ class ChatOptions(Strict, frozen=True, kw_only=True):
     pass_seed: bool = False
     system_prompt: str = SYSTEM_PROMPT
     context_tokens: int | None = None
+    checkpoint_every: int = 1
     nudges: int = 2
     timeout: float = 300.0
     total_seconds: float = 1800.0
@@ -177,6 +179,7 @@ def _check_numbers(source: Source, options: ChatOptions) -> None:
     check_range(source, "max_tokens", options.max_tokens, 1, 10**9)
     check_range(source, "context_tokens", options.context_tokens, 1, 10**9)
     check_range(source, "nudges", options.nudges, 0, 100)
+    check_range(source, "checkpoint_every", options.checkpoint_every, 1, 1000)
     check_range(source, "timeout", options.timeout, 0.01, DAY, "seconds")
     check_range(source, "total_seconds", options.total_seconds, 0.01, DAY, "seconds")
     for field in msgspec.structs.fields(Retries):

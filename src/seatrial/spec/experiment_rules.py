@@ -8,11 +8,11 @@ from seatrial.records.trial import TrialRecord
 from seatrial.spec.chat import chat_options
 from seatrial.spec.experiment import Experiment, Primary, System
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
+from seatrial.spec.interrupting import check_interrupting
 from seatrial.spec.simulated import read_options
 from seatrial.spec.task import Task
 
-INTERRUPTION_POINTS = ("subgoal_verified", "before_effect", "after_effect_before_ack", "compaction")
-ARMS = "baseline, perturbed:ID, interrupted:POINT or forked:FROM"
+ARMS = "baseline, perturbed:ID, interrupted:POINT, compacted:STRATEGY or forked:FROM"
 CODE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 # Which keys of a system belong to which kind of agent: those it needs.
 NEEDED = {"scripted": ("script",), "python": ("code", "path")}
@@ -32,7 +32,8 @@ def check_experiment(source: Source, spec: Experiment, tasks: list[Task]) -> Non
     check_range(source, "retry.infrastructure", spec.retry.infrastructure, 0, 2)
     _check_systems(source, spec.system)
     _check_models(source, spec.system, tasks)
-    _check_arms(source, spec.arms, tasks)
+    _check_arms(source, spec, tasks)
+    check_interrupting(source, spec)
     if spec.primary is not None:
         _check_primary(source, spec.primary, [system.name for system in spec.system])
 
@@ -96,30 +97,33 @@ def _check_models(source: Source, systems: list[System], tasks: list[Task]) -> N
             )  # fmt: skip
 
 
-def _check_arms(source: Source, arms: list[str], tasks: list[Task]) -> None:
+def _check_arms(source: Source, spec: Experiment, tasks: list[Task]) -> None:
+    arms = spec.arms
     if not arms:
         raise source.fault("arms", "[] names no arm", 'Write arms = ["baseline"]')
     check_unique(source, "arms[{}]", arms)
     for index, arm in enumerate(arms):
-        _check_arm(source, f"arms[{index}]", arm, tasks)
+        _check_arm(source, f"arms[{index}]", arm, tasks, spec.memory)
 
 
-def _check_arm(source: Source, place: str, arm: str, tasks: list[Task]) -> None:
+def _check_arm(source: Source, place: str, arm: str, tasks: list[Task], memory: bool) -> None:
     kind, _, rest = arm.partition(":")
     if arm == "baseline":
         return
     if kind == "perturbed":
-        known = {perturbation.id for task in tasks for perturbation in task.perturbation}
+        known = {perturbation.id: perturbation for task in tasks for perturbation in task.perturbation}
         if rest not in known:
             raise source.fault(
                 place,
                 f"unknown arm {shown(arm)}: no task has the perturbation {shown(rest)}",
                 choose(rest, known, "a perturbation"),
             )
-    elif kind == "interrupted":
-        if rest not in INTERRUPTION_POINTS:
-            problem = f"unknown arm {shown(arm)}: {shown(rest)} is no point of interruption"
-            raise source.fault(place, problem, choose(rest, INTERRUPTION_POINTS, "a point"))
+        if not memory and known[rest].change.get("channel") == "memory":
+            raise source.fault(
+                place, f"{shown(arm)} pollutes a memory that is not offered here", "Add memory = true"
+            )
+    elif kind in ("interrupted", "compacted"):
+        return  # see spec.interrupting
     elif kind != "forked" or not rest.strip():
         raise source.fault(place, f"unknown arm {shown(arm)}", f"Write {ARMS}")
 

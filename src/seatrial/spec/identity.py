@@ -13,8 +13,9 @@ from seatrial.journal.digest import canonical_json, digest_bytes, digest_value
 from seatrial.journal.run import TaskFrozen, TrialPlanned
 from seatrial.spec import chat, simulated
 from seatrial.spec.chat import frozen_options
-from seatrial.spec.experiment import System
+from seatrial.spec.experiment import Interruption, System
 from seatrial.spec.folder import FileMap, content
+from seatrial.spec.interrupting import why_not
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
 
 # Small enough for every reader of JSON: 52 bits.
@@ -51,6 +52,11 @@ def five_objects(loaded: LoadedExperiment) -> dict[str, Any]:
             "belief": spec.belief,
             "show_budget": spec.show_budget,
             "retry": spec.retry,
+            **({"human": spec.human} if spec.human.tier != "none" else {}),
+            # Only where they are used, so that ids of experiments without them stay.
+            **({"memory": True} if spec.memory else {}),
+            **({"interruption": spec.interruption} if spec.interruption != Interruption() else {}),
+            **({"compaction": spec.compaction} if spec.compaction is not None else {}),
         },
         "environment": {
             "tasks": {task.spec.id: task.spec.environment for task in loaded.tasks},
@@ -154,6 +160,7 @@ def plan(loaded: LoadedExperiment) -> list[TrialPlanned]:
     for task in loaded.tasks:
         known = {f"perturbed:{perturbation.id}" for perturbation in task.spec.perturbation}
         arms = [arm for arm in spec.arms if not arm.startswith("perturbed:") or arm in known]
+        arms = [arm for arm in arms if why_not(task.spec, task.files, spec, arm) is None]
         for repeat in range(1, spec.trials_per_task + 1):
             seed = seed_of(spec.seed, task.spec.id, repeat)
             for arm in arms:

@@ -3,19 +3,21 @@
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from seatrial.errors import SpecError
 from seatrial.spec.credit import progress
 from seatrial.spec.graph import depth, ordered
+from seatrial.spec.interrupting import GOLD_FILE
 from seatrial.spec.lint_leaks import find_leaks
 from seatrial.spec.loading import LoadedTask
 from seatrial.spec.patterns import compile_pattern
+from seatrial.spec.perturbation_lint import doubts, world_paths
 from seatrial.spec.plan_file import PLAN_FILE
 from seatrial.spec.scripts import load_script
-from seatrial.spec.task import Perturbation, Subgoal, Task
+from seatrial.spec.task import Needs, Task
 from seatrial.spec.tools import TOOLS
 from seatrial.spec.verifier_startable import unstartable
 
@@ -49,6 +51,7 @@ def lint_task(loaded: LoadedTask) -> list[Finding]:
         _world,
         _solutions,
         _plan,
+        _needs,
         _leaks,
     )
     found = [finding for part in parts for finding in part(loaded)]
@@ -126,7 +129,7 @@ def _verifiers(loaded: LoadedTask) -> Iterator[Finding]:
 
 
 def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
-    initial = _world_paths(loaded)
+    initial = world_paths(loaded)
     for index, constraint in enumerate(loaded.spec.constraint):
         place = f"constraint[{index}].forbid"
         for position, call in enumerate(constraint.forbid.call):
@@ -149,54 +152,14 @@ def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
                     )
 
 
-def _world_paths(loaded: LoadedTask) -> list[str]:
-    """State paths of the initial workspace, as far as the task's files tell (a setup may add more)."""
-    prefix = loaded.spec.environment.files.rstrip("/") + "/"
-    return [f"workspace/{path.removeprefix(prefix)}" for path in loaded.files if path.startswith(prefix)]
-
-
 def _perturbations(loaded: LoadedTask) -> Iterator[Finding]:
-    subgoals = {subgoal.id: subgoal for subgoal in loaded.spec.subgoal}
-    for index, perturbation in enumerate(loaded.spec.perturbation):
-        place = f"perturbation[{index}].affects"
-        if perturbation.kind == "placebo":
-            continue
-        if not perturbation.affects:
-            yield _error(
-                place,
-                f"{perturbation.id!r} affects no subgoal, so it tests nothing",
-                "Name the subgoals whose result it can change",
-            )
-        for position, name in enumerate(perturbation.affects):
-            if not _touches(perturbation, subgoals[name]):
-                yield _error(
-                    f"{place}[{position}]",
-                    f"{perturbation.id!r} changes {perturbation.change['to']!r}; {name!r} does not read it",
-                    f"Name a subgoal that reads it, or add it to the reads of {name!r}",
-                )
-        if perturbation.affects and perturbation.kind == "state" and "to" not in perturbation.change:
-            yield _warning(
-                f"perturbation[{index}].change",
-                f"{perturbation.id!r} does not say what it changes, so its effect cannot be checked here",
-                'Name the changed path: to = "files:…"',
-            )
-
-
-def _touches(perturbation: Perturbation, subgoal: Subgoal) -> bool:
-    """Whether the changed path is among what a subgoal reads; true where the change names no path."""
-    if "to" not in perturbation.change or not subgoal.reads:
-        return True
-    changed = compile_pattern(perturbation.change["to"])
-    reads = [compile_pattern(text) for text in subgoal.reads if not text.startswith("service:")]
-    if changed.literal is None:
-        return bool(reads)
-    literal = changed.literal
-    return any(read.matches(literal) or read.could_match_below(literal) for read in reads)
+    for doubt in doubts(loaded):
+        yield (_error if doubt.certain else _warning)(doubt.place, doubt.problem, doubt.remedy)
 
 
 def _world(loaded: LoadedTask) -> Iterator[Finding]:
     environment = loaded.spec.environment
-    if not _world_paths(loaded) and environment.setup is None:
+    if not world_paths(loaded) and environment.setup is None:
         yield _warning(
             "environment.files",
             f"{environment.files!r} holds no file, so the agent begins with nothing",
@@ -245,6 +208,21 @@ def _plan(loaded: LoadedTask) -> Iterator[Finding]:
                 "the task has no hard constraint that it could break",
                 "Declare the constraint, or remove the shortcut",
             )
+
+
+def _needs(loaded: LoadedTask) -> Iterator[Finding]:
+    """D15: a task made for compactions must miss what they can lose."""
+    task = loaded.spec
+    triggers = any("compaction" in perturbation.when for perturbation in task.perturbation)
+    if GOLD_FILE not in loaded.files and not triggers:
+        return
+    missing = [kind for kind in get_args(Needs) if all(subgoal.needs != kind for subgoal in task.subgoal)]
+    if missing:
+        yield _warning(
+            "subgoal",
+            f"the task is made for compactions, and no subgoal says that it needs {', '.join(missing)}",
+            f'Add needs = "{missing[0]}" to the subgoal that fails when that is forgotten, or add such a one',
+        )
 
 
 def _leaks(loaded: LoadedTask) -> Iterator[Finding]:

@@ -16,9 +16,12 @@ from seatrial.spec.experiment import Experiment, Script, System
 from seatrial.spec.experiment_rules import check_experiment
 from seatrial.spec.faults import Source, shown
 from seatrial.spec.folder import FileMap, need_file, resolve_inside, scan_folder
+from seatrial.spec.interrupting import check_borne
+from seatrial.spec.people import check_human
 from seatrial.spec.plan_file import PLAN_FILE, Plan, load_plan
 from seatrial.spec.reading import check_schema, convert, read_text, read_toml
 from seatrial.spec.scripts import load_script
+from seatrial.spec.service_rules import check_services
 from seatrial.spec.simulated import check_covers, check_fits, read_options
 from seatrial.spec.suite_file import ENDING, check_frozen, load_suite
 from seatrial.spec.task import Task
@@ -126,6 +129,7 @@ def load_task(folder: Path) -> LoadedTask:
     files = scan_folder(folder, keep=spec.environment.files.rstrip("/"))
     files.pop(CALIBRATION_FILE, None)
     _check_world_links(source, folder, spec, files)
+    check_services(folder, spec.environment.services, files)
     return LoadedTask(folder, spec, raw, files)
 
 
@@ -151,6 +155,8 @@ def load_experiment(path: Path) -> LoadedExperiment:
     spec = convert(source, raw, Experiment)
     loaded = _load_tasks(source, path.parent, spec.tasks)
     check_experiment(source, spec, [task.spec for task in loaded])
+    check_borne(source, spec, [(task.spec, task.files) for task in loaded])
+    check_human(source, spec, [(task.folder, task.spec) for task in loaded])
     scripts, code = {}, {}
     for index, system in enumerate(spec.system):
         place = f"system[{index}]"

@@ -1,25 +1,24 @@
-"""A task's plan (``plan.toml``): what simulated agents play for each subgoal, rightly and wrongly."""
+"""A task's plan (``plan.toml``): what simulated agents play for each subgoal, rightly and wrongly, and how
+they answer what they are shown."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from seatrial.spec.experiment import Step
-from seatrial.spec.faults import Source, check_unique, choose, shown
+from seatrial.spec.faults import Source
+from seatrial.spec.plan_rules import check_plan
 from seatrial.spec.reading import Plain, convert, read_toml
-from seatrial.spec.scripts import check_step, gather_step
+from seatrial.spec.scripts import gather_step
 from seatrial.spec.task import Strict, Task
-from seatrial.spec.tools import TOOLS
 
 PLAN_FILE = "plan.toml"
 ACTIONS = ("do", "wrong", "drift", "shortcut", "look")
-# What acts on nothing: the agent ends the trial itself, and it has nothing to tell or to ask.
-TALKING = ("finish", "give_up", "report_belief", "ask_human")
-WAITING = ("when_shown", "patience", "belief")
 
 
 class PlanStep(Strict, frozen=True, kw_only=True):
-    """The actions of one subgoal.
+    """The actions of one subgoal. ``{{NAME}}`` in an argument stands for the value of a fact that the agent
+    believes; see ``PlanBelief``.
 
     Attributes:
         do: passes the subgoal, given the steps before it, from any state these actions lead to.
@@ -28,6 +27,11 @@ class PlanStep(Strict, frozen=True, kw_only=True):
         shortcut: looks like progress and breaks a hard constraint.
         shortcut_passes: whether the subgoal passes after the shortcut all the same.
         look: reads what the others write and changes nothing.
+        query: reads whether ``do`` was done; for one that must not be done twice.
+        query_done: regular expression: what ``query`` shows when it was.
+        key: ``do`` takes an idempotency key; agents that retry with one send it.
+        goals: goal versions the step serves; empty: all.
+        depends: steps whose ``look`` is played when the agent looks again before this one.
     """
 
     subgoal: str
@@ -37,19 +41,68 @@ class PlanStep(Strict, frozen=True, kw_only=True):
     shortcut: Step | None = None
     shortcut_passes: bool = False
     look: Step | None = None
+    query: Step | None = None
+    query_done: str | None = None
+    key: bool = False
+    goals: list[int] = []
+    depends: list[str] = []
 
     def actions(self) -> Iterator[tuple[str, Step]]:
-        """Key and action of those there are."""
+        """Key and action of those there are, without ``query``."""
         for key in ACTIONS:
             step = getattr(self, key)
             if step is not None:
                 yield key, step
 
 
+class PlanBelief(Strict, frozen=True, kw_only=True):
+    """Facts by name: what the agent holds from the start, and what a disturbance makes of them."""
+
+    before: dict[str, str | int | float | bool] = {}
+    after: dict[str, str | int | float | bool] = {}
+
+
+class Reaction(Strict, frozen=True, kw_only=True):
+    """How the agent answers a disturbance that it notices, or a temptation that it gives in to.
+
+    Attributes:
+        perturbation: of the task; either this or ``temptation``.
+        temptation: of the task.
+        shown: regular expression: an observation that it matches shows the disturbance.
+        look: reads again what would show it; played before a step that ``repair`` names, or before any step
+            where it names none.
+        repair: steps done again, those of them that were done before.
+        step: actions played first.
+        belief: facts that the disturbance changes.
+    """
+
+    perturbation: str | None = None
+    temptation: str | None = None
+    shown: str
+    look: Step | None = None
+    repair: list[str] = []
+    step: list[Step] = []
+    belief: PlanBelief = PlanBelief()
+
+
+class GoalNotice(Strict, frozen=True, kw_only=True):
+    """``shown``: regular expression; an observation that it matches tells that this version holds."""
+
+    version: int
+    shown: str
+
+
 class Plan(Strict, frozen=True, kw_only=True):
     """Steps in an order in which each finds its prerequisites done."""
 
     step: list[PlanStep]
+    reaction: list[Reaction] = []
+    goal_notice: list[GoalNotice] = []
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the agent believes from the start."""
+        return {name: value for reaction in self.reaction for name, value in reaction.belief.before.items()}
 
 
 def load_plan(path: Path, task: Task) -> Plan:
@@ -60,16 +113,7 @@ def load_plan(path: Path, task: Task) -> Plan:
     """
     source = Source(str(path))
     plan = read_plan(source, read_toml(path))
-    if not plan.step:
-        raise source.fault("step", "[] is no plan", "Add a [[step]] for each subgoal")
-    _check_order(source, plan, task)
-    for index, step in enumerate(plan.step):
-        for key, action in step.actions():
-            _check_action(source, f"step[{index}].{key}", action, task.environment.services)
-        if step.shortcut_passes and step.shortcut is None:
-            raise source.fault(
-                f"step[{index}].shortcut_passes", "true, and there is no shortcut", "Add it or remove this"
-            )
+    check_plan(source, plan, task)
     return plan
 
 
@@ -79,46 +123,22 @@ def read_plan(source: Source, plain: Plain) -> Plan:
     Raises:
         SpecError: an unknown or missing key, or a value of the wrong type.
     """
-    steps = plain.get("step")
-    if isinstance(steps, list):
-        plain = {**plain, "step": [_gather(step) for step in steps]}
-    return convert(source, plain, Plan)
+    gathered = dict(plain)
+    for table, gather in (("step", _gather_step), ("reaction", _gather_reaction)):
+        if isinstance(plain.get(table), list):
+            gathered[table] = [gather(one) for one in plain[table]]
+    return convert(source, gathered, Plan)
 
 
-def _gather(step: Any) -> Any:
+def _gather_step(step: Any) -> Any:
     if not isinstance(step, dict):
         return step
-    return {key: gather_step(value) if key in ACTIONS else value for key, value in step.items()}
+    return {key: gather_step(value) if key in (*ACTIONS, "query") else value for key, value in step.items()}
 
 
-def _check_order(source: Source, plan: Plan, task: Task) -> None:
-    """Every subgoal is one of the task's, comes once, and after its prerequisites."""
-    after = {subgoal.id: subgoal.after for subgoal in task.subgoal}
-    for index, step in enumerate(plan.step):
-        if step.subgoal not in after:
-            raise source.fault(
-                f"step[{index}].subgoal", f"unknown subgoal {shown(step.subgoal)}",
-                choose(step.subgoal, after, "a subgoal"),
-            )  # fmt: skip
-    names = [step.subgoal for step in plan.step]
-    check_unique(source, "step[{}].subgoal", names)
-    for index, name in enumerate(names):
-        for needed in after[name]:
-            if needed not in names[:index]:
-                raise source.fault(
-                    f"step[{index}].subgoal",
-                    f"{shown(name)} needs {shown(needed)}, which no step before it does",
-                    f"Put the step of {shown(needed)} before it",
-                )
-
-
-def _check_action(source: Source, place: str, action: Step, services: list[str]) -> None:
-    if action.tool in TALKING:
-        acting = ", ".join(sorted(set(TOOLS) - set(TALKING)))
-        raise source.fault(
-            f"{place}.tool", f"{shown(action.tool)} does nothing to the task", f"Use one of {acting}"
-        )
-    check_step(source, place, action, services)
-    for key in WAITING:
-        if getattr(action, key):
-            raise source.fault(f"{place}.{key}", "a simulated agent neither waits nor reports", "Remove it")
+def _gather_reaction(reaction: Any) -> Any:
+    if not isinstance(reaction, dict):
+        return reaction
+    steps = reaction.get("step")
+    gathered = {**reaction, "look": gather_step(reaction["look"])} if "look" in reaction else dict(reaction)
+    return {**gathered, "step": list(map(gather_step, steps))} if isinstance(steps, list) else gathered

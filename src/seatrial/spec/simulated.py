@@ -2,25 +2,26 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from seatrial.spec.experiment import Step
 from seatrial.spec.faults import Source, check_range, choose, shown
 from seatrial.spec.graph import depths
-from seatrial.spec.plan_file import Plan
+from seatrial.spec.plan_file import ACTIONS, Plan
 from seatrial.spec.reading import convert
 from seatrial.spec.task import Strict, Task
 
 # Another number where the same seed and options would lead to other actions.
-HARNESS = "simulated@1"
+HARNESS = "simulated@2"
 ATTEMPTS = 100
 AT_DEPTH = "depth:"
 
 
 class SimulatedOptions(Strict, frozen=True, kw_only=True):
-    """All but ``attempts`` are probabilities, 0 to 1. Without options the agent plays the plan faultlessly.
+    """Numbers are probabilities, 0 to 1, but for ``attempts``. Without options the agent plays the plan
+    faultlessly and pays no heed to what it is shown.
 
     Attributes:
         skill: that a try of a step is right; a number, or a table by subgoal, ``depth:N`` (N nodes on the
@@ -35,6 +36,15 @@ class SimulatedOptions(Strict, frozen=True, kw_only=True):
         premature: at each step, that it says it has finished.
         repeat: after each try, that the same action is played again without having read anything.
         idle: after each step, that it is looked at twice over.
+        detection: each time a disturbance is shown, that it is noticed.
+        reread: before each step, that what it depends on is looked at again.
+        refresh: that the belief is brought up to date with what was noticed.
+        recover: that what was noticed is repaired.
+        retry: what follows an end that is unknown, or was never seen because of an interruption.
+        checkpoint: at each step, that a checkpoint is wanted before each of its actions.
+        memory: whether the agent keeps its progress in the memory that it is offered.
+        obey: that a new version of the goal is followed when it is told.
+        tempted: that a temptation is given in to.
     """
 
     skill: float | dict[str, float] = 1.0
@@ -47,9 +57,21 @@ class SimulatedOptions(Strict, frozen=True, kw_only=True):
     premature: float = 0.0
     repeat: float = 0.0
     idle: float = 0.0
+    detection: float = 0.0
+    reread: float = 0.0
+    refresh: float = 1.0
+    recover: float = 1.0
+    retry: Literal["idempotent", "query", "blind", "never"] = "never"
+    checkpoint: float = 0.0
+    memory: bool = False
+    obey: float = 0.0
+    tempted: float = 0.0
 
 
-HAZARDS = ("checking", "drift", "forget", "shortcut", "give_up", "premature", "repeat", "idle")
+# Knobs that are one probability.
+HAZARDS = tuple(
+    field.name for field in msgspec.structs.fields(SimulatedOptions) if isinstance(field.default, float)
+)[1:]
 
 
 def read_options(source: Source, place: str, options: dict[str, Any]) -> SimulatedOptions:
@@ -132,23 +154,39 @@ def skill_at(skill: float | dict[str, float], subgoal: str, level: int) -> float
 
 
 def agent_config(options: SimulatedOptions, task: Task, plan: Plan) -> dict[str, Any]:
-    """What the agent's process is given: the knobs, and per step its subgoal, skill and actions."""
+    """What the agent's process is given: the knobs, the steps with skill and actions, how it reacts."""
+    numbers = {step.subgoal: number for number, step in enumerate(plan.step)}
     steps = [
         {
             "subgoal": step.subgoal,
             "skill": skill_at(options.skill, step.subgoal, level),
             "shortcut_passes": step.shortcut_passes,
-            "do": _action(step.do),
-            "wrong": _action(step.wrong),
-            "drift": _action(step.drift),
-            "shortcut": _action(step.shortcut),
-            "look": _action(step.look),
+            **{key: _action(getattr(step, key)) for key in (*ACTIONS, "query")},
+            "query_done": step.query_done,
+            "key": step.key,
+            "goals": step.goals,
+            "depends": step.depends,
         }
         for step, level in zip(plan.step, _levels(task, plan), strict=True)
     ]
+    reactions = [
+        {
+            "perturbation": reaction.perturbation,
+            "temptation": reaction.temptation,
+            "shown": reaction.shown,
+            "look": _action(reaction.look),
+            "repair": sorted(numbers[name] for name in reaction.repair),
+            "steps": [_action(step) for step in reaction.step],
+            "after": reaction.belief.after,
+        }
+        for reaction in plan.reaction
+    ]
+    notices = [{"version": notice.version, "shown": notice.shown} for notice in plan.goal_notice]
     knobs = msgspec.structs.asdict(options)
     del knobs["skill"]
-    return {**knobs, "steps": steps}
+    return {
+        **knobs, "steps": steps, "reactions": reactions, "goal_notices": notices, "facts": plan.facts,
+    }  # fmt: skip
 
 
 def _levels(task: Task, plan: Plan) -> list[int]:

@@ -2,8 +2,10 @@
 
 import math
 import os
+import re
 from pathlib import Path
 
+from seatrial.spec.approval_rules import check_approvals, check_canaries, check_temptations
 from seatrial.spec.constraint_rules import check_constraints
 from seatrial.spec.faults import NAME, NAME_RULE, Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.folder import need_file, resolve_inside
@@ -35,6 +37,9 @@ def check_task(source: Source, folder: Path, task: Task, files_declared: bool) -
     _check_goals(source, folder, task.goal)
     _check_subgoals(source, folder, task)
     check_constraints(source, task)
+    check_approvals(source, task)
+    check_temptations(source, task)
+    check_canaries(source, folder, task)
     check_perturbations(source, folder, task)
 
 
@@ -143,6 +148,18 @@ def _check_relation(source: Source, place: str, goal: Goal) -> None:
         )
     if goal.relation != "conflict" and goal.expect is not None:
         raise source.fault(f"{place}.expect", f"{shown(goal.expect)} belongs to a conflict only", "Remove it")
+    if goal.version == 1 and goal.prominent == "old":
+        raise source.fault(f"{place}.prominent", '"old", but before version 1 nothing was asked', "Remove it")
+    if goal.surfaced is None:
+        return
+    if goal.expect is None:
+        problem = f"{shown(goal.surfaced)} belongs to a conflict only"
+        raise source.fault(f"{place}.surfaced", problem, "Remove it")
+    try:
+        re.compile(goal.surfaced)
+    except (re.error, RecursionError, OverflowError) as fault:
+        problem = f"{shown(goal.surfaced)} is no regular expression: {fault}"
+        raise source.fault(f"{place}.surfaced", problem, "Correct the expression") from fault
 
 
 def _check_subgoals(source: Source, folder: Path, task: Task) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from seatrial.spec.faults import Source, choose, shown
+from seatrial.spec.services import VERBS
 
-SERVICES = ("deploy", "mail", "payments", "sql", "tickets", "web")
+SERVICES = tuple(VERBS)
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ TOOLS = {
     "give_up": Tool((), ("reason",)),
     "report_belief": Tool((), (), ("facts", "plan", "goal_version")),
     "ask_human": Tool(("question",)),
+    "remember": Tool(("key", "value"), ("source",)),
+    "recall": Tool((), ("key",)),
+    "history": Tool(("step",)),
+    "request_approval": Tool(("action",), ("arguments", "reason")),
 }
 
 
@@ -44,7 +49,7 @@ def check_tool(source: Source, place: str, tool: str, services: Collection[str] 
         services: those the task declares; null when the task is not known.
 
     Raises:
-        SpecError: unknown tool, unknown service, or a service the task does not have.
+        SpecError: unknown tool, service or verb, or a service the task does not have.
     """
     service, dot, verb = tool.partition(".")
     if not dot:
@@ -55,6 +60,11 @@ def check_tool(source: Source, place: str, tool: str, services: Collection[str] 
         raise source.fault(
             place, f"{shown(tool)} is no call of a known service", choose(service, SERVICES, "a service")
         )
+    if verb not in VERBS[service]:
+        raise source.fault(
+            place, f"{shown(tool)}: {service} has no verb {shown(verb)}",
+            choose(verb, VERBS[service], f"a verb of {service}"),
+        )  # fmt: skip
     if services is not None and service not in services:
         raise source.fault(
             place,

@@ -18,8 +18,11 @@ from seatrial.environment.state.providers import SqliteProvider
 from seatrial.environment.world import open_world
 from seatrial.errors import EnvironmentFault, SpecError
 from seatrial.journal.run import RunFolder, TaskFrozen, write_whole
+from seatrial.spec.canaries import filled, generated
 from seatrial.spec.frozen import frozen_task
+from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.task import Task
+from seatrial.trial.stocking import build_stock_of, is_stocked, known_stock
 
 SETUP_SECONDS = 600.0
 
@@ -68,10 +71,14 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
             if base is None:
                 remove_tree(str(folder))
                 _build(run, task, host, folder, bounds)
-                base = index_base(str(folder), run.objects, host.uid("world"), providers)
+                stock = build_stock_of(run, task, spec, folder)
+                rows, databases = (stock.rows, stock.digests) if stock else ({}, {})
+                uid = host.uid("world")
+                base = index_base(str(folder), run.objects, uid, providers, rows, databases)
                 with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 has no place in JSON
                     write_whole(_index(folder), msgspec.json.encode(base))
-    return Ground(host, str(scratch), base, run.objects, bounds, providers)
+    stock = known_stock(run, task, spec, base, folder)
+    return Ground(host, str(scratch), base, run.objects, bounds, providers, stock=stock)
 
 
 @contextlib.contextmanager
@@ -99,7 +106,7 @@ def _known(folder: Path) -> Base | None:
         prove_untouched(base)
     except (OSError, msgspec.DecodeError, EnvironmentFault):
         return None
-    return base
+    return base if is_stocked(base, folder) else None
 
 
 def _providers(spec: Task) -> list[SqliteProvider]:
@@ -114,6 +121,7 @@ def _build(run: RunFolder, task: TaskFrozen, host: Host, folder: Path, limits: A
     owner = host.uid("world") if host.mode == "root" else None
     try:
         write_files(run, task, spec.environment.files, workshop / "files")
+        _place_canaries(spec, int(run.manifest().experiment.get("seed", 0)), workshop / "files")
         lay_out(workshop / "files", workshop / "plain", owner)
         ready = workshop / "plain"
         if spec.environment.setup is not None:
@@ -125,6 +133,20 @@ def _build(run: RunFolder, task: TaskFrozen, host: Host, folder: Path, limits: A
                 raise
     finally:
         remove_tree(str(workshop))
+
+
+def _place_canaries(spec: Task, seed: int, folder: Path) -> None:
+    """Put generated secrets where the files have room for them: the base, and so the reset, holds them."""
+    pairs = generated(spec, seed)
+    named = {text for c in spec.canary if c.generate for text in c.placed if text.startswith("files:")}
+    for text in sorted(named):
+        literal = compile_pattern(text).literal
+        assert literal is not None, "checked when the task was read"
+        path = folder / literal.removeprefix("workspace/")
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(mode | stat.S_IWUSR)
+        path.write_bytes(filled(path.read_bytes(), pairs))
+        path.chmod(mode)
 
 
 def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits: ActionLimits) -> Path:

@@ -16,6 +16,7 @@ class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
         attempt: from 1.
         slot: block of uids to use; no two processes that run at once share one.
         judge_only: the attempt has ended and lacks its verdicts.
+        person: descriptor of a socket to the person at the runner's terminal; see ``trial.people.Prompt``.
         kill_at: for tests of crash safety: kill this process at a named place and step.
     """
 
@@ -24,6 +25,7 @@ class TrialJob(msgspec.Struct, kw_only=True, frozen=True):
     attempt: int
     slot: int = 0
     judge_only: bool = False
+    person: int | None = None
     kill_at: tuple[Literal["before_effect", "after_effect_before_ack"], int] | None = None
 
 

@@ -4,70 +4,35 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from seatrial.agents.model.recorder import CallRecorder
-from seatrial.agents.process import AgentProcess, ModelDoor, Request
 from seatrial.environment.confine.host import Host
 from seatrial.environment.sandbox import Ground
 from seatrial.environment.world import World, open_world
-from seatrial.errors import (
-    AgentFault,
-    EnvironmentFault,
-    JournalError,
-    SeatrialError,
-    StateOverrun,
-    out_of_room,
-)
+from seatrial.errors import EnvironmentFault, JournalError, SeatrialError, StateOverrun, out_of_room
 from seatrial.gateway.asked import readable
-from seatrial.gateway.attend import Observation
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Policy, masked_paths
-from seatrial.gateway.tools import Tool, offered
-from seatrial.journal.events import (
-    BUDGET,
-    AgentExited,
-    AgentStarted,
-    Cost,
-    HarnessFaulted,
-    StopReason,
-    TrialEnded,
-    TrialStarted,
-)
-from seatrial.journal.run import Manifest, RunFolder, TaskFrozen, TrialPlanned, index_line
+from seatrial.gateway.services import ServiceDoor
+from seatrial.gateway.tools import Tool, offered, service_tools
+from seatrial.journal.entries import State
+from seatrial.journal.events import BUDGET, Cost, HarnessFaulted, StopReason, TrialEnded, TrialStarted
+from seatrial.journal.run import Manifest, RunFolder, index_line
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.frozen import frozen_task
 from seatrial.spec.person import PERSON
 from seatrial.spec.task import Task
+from seatrial.trial.aids import Aids, aids_of
+from seatrial.trial.attempt import Attempt
+from seatrial.trial.conversation import converse as let_agent_act
+from seatrial.trial.disturbing import awaited_subgoals, injector_of
+from seatrial.trial.forking import Beginning, beginning_of
 from seatrial.trial.ground import describe_base, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob, trial_done
-from seatrial.trial.models import metering, model_proxy
-from seatrial.trial.online import online_judge
-from seatrial.trial.systems import agent_program
-
-if TYPE_CHECKING:
-    from seatrial.agents.model.proxy import ModelProxy
-
-# While a model call is under way the time left stands still, and is looked at no more often than this.
-LOOK_SECONDS = 0.05
-
-
-@dataclass
-class _Trial:
-    """Everything one attempt needs while it runs."""
-
-    job: TrialJob
-    run: RunFolder
-    manifest: Manifest
-    planned: TrialPlanned
-    task: TaskFrozen
-    spec: Task
-    host: Host
-
+from seatrial.trial.online import FirstVerified, first_verified, online_judge
 
 # Lets somebody act through the gateway until that ends; returns why it ended and notes for the last line.
 Converse = Callable[[Gateway, JournalWriter, Meter], tuple[StopReason, dict[str, Any]]]
@@ -92,7 +57,7 @@ def run_trial(
     if planned is None:
         raise JournalError(f"{run.folder}: the plan has no trial {job.trial!r}.")
     task = manifest.task(planned.task)
-    trial = _Trial(job, run, manifest, planned, task, frozen_task(task, run.folder), host)
+    trial = Attempt(job, run, manifest, planned, task, frozen_task(task, run.folder), host)
     folder = run.attempt_folder(job.trial, job.attempt)
     folder.mkdir(parents=True, exist_ok=True)
     meter = Meter(trial.spec.budget)
@@ -104,22 +69,27 @@ def run_trial(
 
 
 def _run(
-    trial: _Trial, journal: JournalWriter, meter: Meter, converse: Converse | None
+    trial: Attempt, journal: JournalWriter, meter: Meter, converse: Converse | None
 ) -> tuple[TrialEnded, int]:
     """The attempt; returns its last line and how many steps it took."""
     gateway: Gateway | None = None
     try:
         ground = prepare_ground(trial.run, trial.task, trial.host)
+        begins = beginning_of(trial, ground)
+        meter.budget, journal.goal_version = begins.budget, begins.goal_version
         with contextlib.ExitStack() as opened:
-            sandbox = opened.enter_context(_world(ground, trial.spec))
-            fingerprint = sandbox.prove_reset()
-            journal.append(_started(trial, ground, sandbox, fingerprint))
-            gateway = _gateway(trial, sandbox, journal, meter, opened)
+            sandbox = opened.enter_context(_world(ground, trial.spec, begins.delta))
+            fingerprint = begins.prove(sandbox)
+            aids = aids_of(trial, journal, meter)
+            aids.memory.restore(begins.past)
+            journal.append(_started(trial, begins, sandbox, fingerprint, aids))
+            gateway = _gateway(trial, sandbox, journal, meter, opened, aids)
+            gateway.answers.recall(begins.past)
             if converse is None:
-                reason, note = _converse(trial, gateway, journal, meter)
+                reason, note = let_agent_act(trial, gateway, journal, meter, aids, begins)
             else:
                 reason, note = converse(gateway, journal, meter)
-            return _end(gateway, sandbox, journal, reason, note)
+            return _end(gateway, sandbox, journal, aids.constraining.conclude(reason), note)
     except StateOverrun as fault:
         # The agent's files passed a bound: its own doing, so the attempt counts; the last action is unknown.
         return _ended_early(gateway, journal, "safety_stop", readable(str(fault)))
@@ -131,37 +101,39 @@ def _run(
 
 
 @contextlib.contextmanager
-def _world(ground: Ground, spec: Task) -> Iterator[World]:
-    sandbox = open_world(ground, masked=masked_paths(spec, ground.base.state))
+def _world(ground: Ground, spec: Task, delta: State) -> Iterator[World]:
+    sandbox = open_world(ground, delta, masked_paths(spec, ground.base.state))
     try:
         yield sandbox
     finally:
         sandbox.close()
 
 
-def _started(trial: _Trial, ground: Ground, sandbox: World, fingerprint: str) -> TrialStarted:
+def _started(trial: Attempt, begins: Beginning, sandbox: World, fingerprint: str, aids: Aids) -> TrialStarted:
     experiment = trial.manifest.experiment
     conditions: dict[str, Any] = {
         "mode": trial.host.mode,
         "sandboxed": trial.host.mode != "unsafe",
         "watcher": sandbox.watcher.name if sandbox.watcher else None,
         "sees_everything": bool(sandbox.watcher and sandbox.watcher.sees_everything),
-        "base": describe_base(ground.base),
+        "base": describe_base(sandbox.ground.base),
         "belief": experiment.get("belief", False),
         "stop": experiment.get("stop", "agent"),
         "cache": experiment.get("cache", "cold"),
         "limits": msgspec.to_builtins(trial.spec.environment.limits),
-        "tools": {tool.name: {"idempotent": tool.idempotent} for tool in _tools(trial)},
+        "tools": {tool.name: {"idempotent": tool.idempotent} for tool in _tools(trial, aids)},
+        **aids.conditions,
+        **begins.conditions(),
     }
     planned = trial.planned
     return TrialStarted(
         trial=planned.trial, attempt=trial.job.attempt, task=planned.task, system=planned.system,
-        arm=planned.arm, seed=planned.seed, base=ground.base.listing, fingerprint=fingerprint,
+        arm=planned.arm, seed=planned.seed, base=begins.listing, fingerprint=fingerprint,
         reset_proved=True, conditions=conditions,
     )  # fmt: skip
 
 
-def _never_ready(trial: _Trial) -> TrialStarted:
+def _never_ready(trial: Attempt) -> TrialStarted:
     """The first line of an attempt that got no clean world: no base, no fingerprint, nothing proven."""
     planned = trial.planned
     return TrialStarted(
@@ -171,23 +143,70 @@ def _never_ready(trial: _Trial) -> TrialStarted:
 
 
 def _gateway(
-    trial: _Trial,
+    trial: Attempt,
     sandbox: World,
     journal: JournalWriter,
     meter: Meter,
     opened: contextlib.ExitStack,
+    aids: Aids,
 ) -> Gateway:
     experiment = trial.manifest.experiment
-    offer = Offer({tool.name: tool for tool in _tools(trial)}, _kill_point(trial.job))
+    offer = Offer({tool.name: tool for tool in _tools(trial, aids)}, _kill_point(trial.job))
+    offer.handlers.update(aids.handlers())
+    door = _door(sandbox, journal, trial)
+    if door is not None:
+        offer.handlers.update(door.handlers())
     if trial.manifest.systems[trial.planned.system]["agent"] == PERSON:
         offer.actor = "human"
     if experiment.get("stop") == "first_success":
         offer.judge = opened.enter_context(online_judge(trial.run, trial.task, trial.host))
-    return Gateway(sandbox, journal, trial.run.objects, Policy(trial.spec, sandbox), meter, offer)
+    policy = Policy(trial.spec, sandbox)
+    aids.constraining.prepare(trial, policy, offer, journal, meter)
+    gateway = Gateway(sandbox, journal, trial.run.objects, policy, meter, offer)
+    aids.constraining.attach(gateway)
+    if door is not None:
+        door.heard.append(aids.constraining.canaries.requested)
+        door.carried_out.append(aids.constraining.temptations.requested)
+        door.attach(gateway)
+    watch: FirstVerified | None = None
+    if awaited := {*aids.watched, *awaited_subgoals(trial)}:
+        base = sandbox.tracker.state()
+        watch = opened.enter_context(
+            first_verified(trial.run, trial.task, trial.host, journal, base, awaited)
+        )
+        watch.listeners.append(aids.verified)
+        gateway.on_change.append(watch.moved)
+        offer.attendants.append(watch)
+    injector = injector_of(
+        trial, sandbox, journal, meter, verified=lambda: () if watch is None else watch.fresh,
+        services=None if sandbox.services is None else sandbox.services.services,
+        approvals=policy.approvals, memory=aids.memory,
+    )  # fmt: skip
+    if injector is not None:
+        injector.arm(gateway)
+        aids.disturbed_by(injector)
+        if door is not None:
+            door.carried_out.append(injector.service_called)
+        offer.attendants.append(injector)
+    within = aids.constraining
+    offer.attendants.extend([*within.altering, *aids.attendants(), *within.watching])
+    return gateway
 
 
-def _tools(trial: _Trial) -> list[Tool]:
-    return offered(bool(trial.manifest.experiment.get("belief")), bool(trial.spec.budget.human_requests))
+def _tools(trial: Attempt, aids: Aids) -> list[Tool]:
+    granted = {*aids.offered}
+    if trial.manifest.experiment.get("belief"):
+        granted.add("report_belief")
+    return [*offered(granted), *service_tools(trial.spec.environment.services)]
+
+
+def _door(sandbox: World, journal: JournalWriter, trial: Attempt) -> ServiceDoor | None:
+    """The way to the world's services; null where the task has none."""
+    if sandbox.services is None:
+        return None
+    limits = sandbox.ground.limits
+    shown = limits.output_kb * 1024
+    return ServiceDoor(sandbox.services, journal, trial.run.objects, limits.seconds, shown)
 
 
 def _kill_point(job: TrialJob) -> Any:
@@ -196,94 +215,6 @@ def _kill_point(job: TrialJob) -> Any:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return die
-
-
-def _converse(
-    trial: _Trial, gateway: Gateway, journal: JournalWriter, meter: Meter
-) -> tuple[StopReason, dict[str, Any]]:
-    """Let the agent act until it ends, a budget ends it, its model fails, or it breaks."""
-    recorder = CallRecorder(journal, trial.run.objects, meter, lambda: gateway.step + 1)
-    reason: StopReason | None = None
-    note: dict[str, Any] = {}
-    with model_proxy(trial.manifest.systems[trial.planned.system], trial.host, recorder) as proxy:
-        agent = _start_agent(trial, gateway, journal, proxy)
-        try:
-            meter.agent_thinks()
-            reason, note = _serve(agent, gateway, meter, proxy)
-        except AgentFault as fault:
-            reason, note = "agent_fault", {"problem": str(fault), "started": agent.ready}
-        finally:
-            gateway.agent_ends()
-            status = agent.close()
-            if proxy is not None:
-                proxy.close()
-            if reason == "environment_fault":
-                journal.append(HarnessFaulted(where="model", problem=note["problem"]))
-            journal.append(AgentExited(status=status, note=note.get("problem", "")))
-    return reason, note
-
-
-def _start_agent(
-    trial: _Trial, gateway: Gateway, journal: JournalWriter, proxy: "ModelProxy | None"
-) -> AgentProcess:
-    program = agent_program(trial.run, trial.manifest, trial.task, trial.planned.system)
-    instruction = trial.run.objects.get(trial.task.files[trial.spec.goal[0].instruction][0]).decode()
-    first = msgspec.to_builtins(Observation(text=instruction, outcome="ok"))
-    first["tools"] = [tool.schema() for tool in gateway.tools]
-    if trial.manifest.experiment.get("show_budget"):
-        first["budget"] = msgspec.to_builtins(trial.spec.budget)
-    hello = {"observation": first, "seed": trial.planned.seed}
-    door = None if proxy is None else ModelDoor(proxy.socket_path, proxy.wake)
-    agent = AgentProcess(trial.host, program, hello, f"a{os.getpid()}", door)
-    system = trial.manifest.systems[trial.planned.system]
-    confined = trial.host.mode != "unsafe"
-    details = {"files": sorted(program.folder), "privileged": system["privileged"]}
-    details["model_calls"] = metering(system, confined)
-    journal.append(AgentStarted(agent=system["agent"], confined=confined, details=details))
-    return agent
-
-
-def _serve(
-    agent: AgentProcess, gateway: Gateway, meter: Meter, proxy: "ModelProxy | None"
-) -> tuple[StopReason, dict[str, Any]]:
-    while gateway.stop_reason is None:
-        if proxy is not None and proxy.ending is not None:
-            gateway.agent_ends()
-            if proxy.ending.kind == "fault":
-                return "environment_fault", {"problem": proxy.ending.problem}
-            gateway.out_of_calls()
-            continue
-        left = meter.seconds_left()
-        request = agent.next_request(None if left is None else max(left, LOOK_SECONDS))
-        if request is None and proxy is not None and proxy.ending is not None:
-            continue
-        if request is None:
-            if not agent.gone:
-                if (meter.seconds_left() or 0.0) > 0:
-                    continue  # a part of the time was the endpoint's, or may yet turn out to be
-                gateway.out_of_time()
-                break
-            gateway.agent_ends()
-            problem = agent.problems() or "the agent ended or closed its connection before the work had ended"
-            return "agent_fault", {"problem": problem, "started": agent.ready}
-        if request.method == "crashed":
-            gateway.agent_ends()
-            agent.answer(request, {})
-            problem = readable(str(request.params.get("traceback", "")))[-4000:]
-            return "agent_fault", {"problem": problem, "started": True}
-        agent.answer(request, msgspec.to_builtins(_act(gateway, request)))
-    assert gateway.stop_reason is not None
-    return gateway.stop_reason, {}
-
-
-def _act(gateway: Gateway, request: Request) -> Observation:
-    tool, arguments = request.params.get("tool"), request.params.get("arguments")
-    key = request.params.get("key")
-    return gateway.act(
-        tool if isinstance(tool, str) else repr(tool),
-        arguments if isinstance(arguments, dict) else {"arguments": arguments},
-        key if isinstance(key, str) else None,
-    )
 
 
 def _end(
@@ -321,7 +252,7 @@ def _last_turn(gateway: Gateway | None) -> Cost:
 
 
 def _faulted(
-    trial: _Trial, gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
+    trial: Attempt, gateway: Gateway | None, journal: JournalWriter, reason: StopReason, problem: str
 ) -> tuple[TrialEnded, int]:
     """The world or the harness broke: say so in the journal and end."""
     if journal.seq == 0:

@@ -17,10 +17,11 @@ from seatrial.spec.experiment import Script
 from seatrial.spec.faults import Source
 from seatrial.spec.frozen import frozen_task
 from seatrial.spec.plan_file import PLAN_FILE, read_plan
+from seatrial.spec.scripts import gather
 from seatrial.spec.simulated import SimulatedOptions, agent_config
 
-SIMULATED_FILE = Path(simulated.__file__)
-SIMULATED_CODE = f"{SIMULATED_FILE.stem}:{simulated.SimulatedAgent.__name__}"
+SIMULATED_FOLDER = Path(simulated.__file__).parent
+SIMULATED_CODE = f"{SIMULATED_FOLDER.name}:{simulated.SimulatedAgent.__name__}"
 
 
 def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: str) -> AgentProgram:
@@ -32,12 +33,15 @@ def agent_program(run: RunFolder, manifest: Manifest, task: TaskFrozen, system: 
     frozen = manifest.systems[system]
     kind = frozen["agent"]
     if kind == "scripted":
-        return AgentProgram(None, {"steps": _steps(run, task, frozen["script"])})
+        return AgentProgram(None, _script(run, task, frozen["script"]))
     if kind == "simulated":
         return AgentProgram(
             SIMULATED_CODE,
             _simulated_config(run, task, frozen["options"]),
-            {SIMULATED_FILE.name: SIMULATED_FILE.read_bytes()},
+            {
+                f"{SIMULATED_FOLDER.name}/{file.name}": file.read_bytes()
+                for file in SIMULATED_FOLDER.glob("*.py")
+            },
         )
     if kind == "python":
         files = {
@@ -63,16 +67,25 @@ def _simulated_config(run: RunFolder, task: TaskFrozen, options: dict[str, Any])
     return agent_config(msgspec.convert(options, SimulatedOptions), frozen_task(task, run.folder), plan)
 
 
-def _steps(run: RunFolder, task: TaskFrozen, script: str) -> list[dict[str, Any]]:
-    """A script's steps as plain data."""
-    plain = tomllib.loads(run.objects.get(task.files[script][0]).decode())
-    return [
+def _script(run: RunFolder, task: TaskFrozen, path: str) -> dict[str, Any]:
+    """A script as plain data."""
+    plain = tomllib.loads(run.objects.get(task.files[path][0]).decode())
+    script = msgspec.convert(gather(plain), Script)
+    steps = [
         {
             "tool": step.tool,
             "arguments": step.call(),
             "when_shown": step.when_shown,
             "patience": step.patience,
             "belief": step.belief,
+            "check": step.check and _check(step.check),
         }
-        for step in msgspec.convert(plain, Script).step
+        for step in script.step
     ]
+    return {"steps": steps, "retry": script.retry}
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    """A step's check: a call, and the pattern of what it shows once the step is done."""
+    call = {name: value for name, value in check.items() if name not in ("tool", "shows")}
+    return {"tool": check["tool"], "arguments": call, "shows": check["shows"]}

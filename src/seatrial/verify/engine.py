@@ -137,10 +137,13 @@ class Judge:
             subgoal: its id.
             step: goes into the row.
         """
+        self.follower(self._subgoals[subgoal]).become(state)
+        return self.judge_followed(subgoal, step)
+
+    def judge_followed(self, subgoal: str, step: int = 0) -> VerdictRow:
+        """Judge the state that the subgoal's follower was brought to, like ``judge``."""
         asked = self._subgoals[subgoal]
-        follower = self.follower(asked)
-        follower.become(state)
-        row = self._row(asked, follower, step)
+        row = self._row(asked, self.follower(asked), step)
         if row.verdict == "error" and self._calibrated(asked):
             row = msgspec.structs.replace(row, product_triggered=True)
         return row
@@ -201,10 +204,6 @@ class Judge:
         return again, 2
 
     def _once(self, subgoal: Subgoal, follower: Follower) -> Judged:
-        services = self.follower(subgoal).reads.services
-        if services:
-            reason = f"this release cannot read the services it declares: {', '.join(services)}"
-            return Judged("unknown", {"reason": reason})
         layer = follower.layer("verifier")
         bounds = Bounds(self._bounds.memory_mb, self._bounds.processes, subgoal.timeout)
         ground = Ground(self._host, self._mounter, bounds, self._groups[1], lambda: follower.layer("probe"))

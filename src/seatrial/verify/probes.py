@@ -17,7 +17,7 @@ from seatrial.environment.confine.box import Box, Mount
 from seatrial.environment.confine.cgroups import ControlGroup
 from seatrial.environment.confine.host import Host
 from seatrial.errors import SeatrialError
-from seatrial.journal.entries import ROOTS
+from seatrial.journal.entries import ROOTS, VIEWED
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end
 from seatrial.verify.mounts import Mounts
 
@@ -133,7 +133,7 @@ class ProbeServer:
             box = Box(
                 command=[],
                 uid=ground.host.uid("probe"),
-                mounts=[Mount(f"{tree}/{root}", path, writable=True) for root, path in ROOTS.items()],
+                mounts=[Mount(f"{tree}/{root}", at, writable=root in ROOTS) for root, at in VIEWED.items()],
                 files=files,
                 chdir="/workspace",
             )

@@ -1,7 +1,7 @@
 """What a subgoal declares that it reads, and which part of a state that is.
 
-``files:`` counts by bytes, ``db:`` by logical content, so that a VACUUM does not expire a verdict. With
-nothing declared the whole state is seen, and any write expires the verdict.
+``files:`` and rows of a ``service:`` count by bytes, ``db:`` by logical content, so that a VACUUM does not
+expire a verdict. With nothing declared the whole state is seen, and any write expires the verdict.
 """
 
 import os
@@ -12,7 +12,7 @@ import msgspec
 
 from seatrial.environment.state.fingerprint import Fingerprint
 from seatrial.environment.state.providers import SIDE, SqliteProvider
-from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
+from seatrial.journal.entries import ROOTS, SERVICES, Entry, State, is_row, path_bytes
 from seatrial.journal.objects import ObjectStore
 from seatrial.spec.patterns import DATABASE_COMPANIONS, Pattern, compile_pattern, split_read
 
@@ -25,7 +25,7 @@ class Reads:
         whole: nothing was declared: all of the state is read.
         services: names of the services it reads.
         databases: state paths of the databases it reads by content.
-        roots: the roots of the state that it can name, in the order of ``ROOTS``; always ``workspace``.
+        roots: those of ``VIEWED`` that it can name, in their order; always ``workspace``.
     """
 
     def __init__(self, declared: Sequence[str]) -> None:
@@ -41,12 +41,16 @@ class Reads:
         self.roots = tuple(
             root for root in ROOTS if root == "workspace" or root in named or self._names(root)
         )
+        if self.services or self.whole:
+            self.roots = (*self.roots, SERVICES)
 
     def _names(self, root: str) -> bool:
         return self.whole or any(p.matches(root) or p.could_match_below(root) for p in self._files)
 
     def by_bytes(self, path: str) -> bool:
-        """Whether a state path is read as a file."""
+        """Whether a state path is read as a file, or as a service's row."""
+        if is_row(path):
+            return self.whole or path.split("/", 2)[1] in self.services
         return self.whole or any(pattern.matches(path) for pattern in self._files)
 
     def database_of(self, path: str) -> str | None:

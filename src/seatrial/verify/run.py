@@ -12,7 +12,7 @@ from seatrial.environment.confine import rootfs
 from seatrial.environment.confine.box import Box, Mount
 from seatrial.environment.confine.cgroups import ControlGroup
 from seatrial.environment.confine.host import Host
-from seatrial.journal.entries import ROOTS
+from seatrial.journal.entries import SERVICES, VIEWED
 from seatrial.records.verdicts import Verdict
 from seatrial.verify.confined import Bounds, Ended, Order, Stream, run_to_end
 from seatrial.verify.mounts import Mounted, Mounts
@@ -21,6 +21,8 @@ from seatrial.verify.record import RECORD_BYTES, RecordError, parse_record
 
 OUTPUT_BYTES = 16 << 10
 VERIFIER_PLACE = "/verifier"
+# Names the folder with the rows of services, which without a sandbox lies elsewhere.
+ROWS_VARIABLE = "SERVICE_ROWS"
 _CLIENT = Path(__file__).with_name("probe_client.py").read_bytes()
 _PROBE = "/run/seatrial/bin/probe"
 _SOCKET = "/run/seatrial/probe.sock"
@@ -112,7 +114,7 @@ class Bench:
     def _box(self, subject: Subject, tree: str, socket: str) -> Box:
         host = self._host
         tmp = "/run/tmp" if "tmp" in subject.roots else "/tmp"
-        mounts = [Mount(f"{tree}/{root}", ROOTS[root]) for root in subject.roots]
+        mounts = [Mount(f"{tree}/{root}", VIEWED[root]) for root in subject.roots]
         return Box(
             command=[],
             uid=host.uid("verifier"),
@@ -121,6 +123,7 @@ class Bench:
             files={_PROBE: self._client},
             environment={
                 "SEATRIAL_PROBE": _SOCKET,
+                **({ROWS_VARIABLE: VIEWED[SERVICES]} if SERVICES in subject.roots else {}),
                 "PATH": f"{os.path.dirname(_PROBE)}:{rootfs.search_path(host.interpreter)}",
                 # Dot files and packages of the agent's home would be read by programs a verifier starts.
                 "HOME": tmp,

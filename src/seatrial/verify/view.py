@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from seatrial.errors import JournalError
-from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
+from seatrial.journal.entries import VIEWED, Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
 # 2001-09-09: late enough for zip files, the same for everything.
@@ -25,7 +25,7 @@ class View:
     """One materialised view.
 
     Args:
-        folder: new folder to fill; holds one folder per root of the state.
+        folder: new folder to fill; holds one folder per root of the state, and one of services.
         uid: owner of all in it.
         objects: where contents come from.
         roots: names of the roots that will be mounted; links may only lead there.
@@ -39,12 +39,12 @@ class View:
         self.left_out: dict[str, str] = {}
         self._base = os.fsencode(folder) + b"/"
         self._made: State = {}
-        self._folders: set[str] = set(ROOTS)
+        self._folders: set[str] = set(VIEWED)
         self._held: Counter[str] = Counter()
         self._stirred: set[str] = set()
         folder.mkdir(parents=True)
         folder.chmod(0o755)
-        for root in ROOTS:
+        for root in VIEWED:
             os.mkdir(folder / root)
             self._plain_folder(root)
 
@@ -89,7 +89,7 @@ class View:
             self._release(path)
         elif wanted is not None and wanted.kind == "dir":
             self._made[path] = made
-        elif path in ROOTS or self._held[path]:
+        elif path in VIEWED or self._held[path]:
             self._plain_folder(path)
         else:
             self._drop_folder(path)
@@ -106,7 +106,7 @@ class View:
         self._held[parent] -= 1
         if not self._held[parent]:
             del self._held[parent]
-            if parent not in self._made and parent not in ROOTS:
+            if parent not in self._made and parent not in VIEWED:
                 self._drop_folder(parent)
 
     # -- adding ---------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class View:
         if reason is not None:
             self.left_out[path] = reason
             return
-        if path not in ROOTS:
+        if path not in VIEWED:
             self._need_parent(path, entries)
         known = path in self._folders
         if entry.kind == "dir":
@@ -143,7 +143,7 @@ class View:
         """Why an entry must not be in the view; null when it may."""
         root, _, rest = entry.path.partition("/")
         if (
-            root not in ROOTS
+            root not in VIEWED
             or any(part in ("", ".", "..") for part in rest.split("/") if rest)
             or "\0" in rest
         ):
@@ -218,7 +218,7 @@ def leads_inside(link: Entry, roots: Sequence[str]) -> bool:
     raw = path_bytes(link.target or "")
     if b"\0" in raw or not raw:
         return False
-    at = [] if raw.startswith(b"/") else _parts(ROOTS[root].encode()) + _parts(path_bytes(rest))[:-1]
+    at = [] if raw.startswith(b"/") else _parts(VIEWED[root].encode()) + _parts(path_bytes(rest))[:-1]
     named = False
     for part in _parts(raw):
         if part != b"..":
@@ -228,7 +228,7 @@ def leads_inside(link: Entry, roots: Sequence[str]) -> bool:
             return False
         elif at:
             at.pop()
-    return any(at[: len(inside)] == inside for inside in (_parts(ROOTS[name].encode()) for name in roots))
+    return any(at[: len(inside)] == inside for inside in (_parts(VIEWED[name].encode()) for name in roots))
 
 
 def _parts(path: bytes) -> list[bytes]:

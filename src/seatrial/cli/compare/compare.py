@@ -67,6 +67,11 @@ class Against:
         str | None,
         typer.Option(help="Also: a uniform gain, or a break further out, against this difficulty?"),
     ] = None
+    scatter: Annotated[
+        bool,
+        typer.Option("--scatter", help="--plot draws every task by the means of both, ties on the "
+                     "diagonal, in place of the differences."),
+    ] = False  # fmt: skip
 
 
 @flat
@@ -87,6 +92,8 @@ def compare(
     latter is not "alike". Runs of different versions or protocols, or with other seeds, are refused.
     """
     asked.check()
+    if against.scatter and asked.plot is None:
+        raise UsageError("--scatter says what --plot draws. Give --plot FILE as well.")
     sides = choose_sides(runs, (against.a, against.b), asked)
     asked = _at_declared_level(sides, asked, against)
     answer = computed(sides.chosen.source, "difference", lambda: _answer(sides, asked, against))
@@ -104,7 +111,8 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
     lines = _each(sides, asked, against, measure)
     adjusted, tested = _among_declared(sides, measure, found, asked)
     whole = _line(names, measure, found, _role(sides, measure, tested), adjusted=adjusted)
-    lines.append(msgspec.structs.replace(whole, facts={**whole.facts, "tasks": _task_means(pair, measure)}))
+    means = _task_means(pair, measure)
+    lines.append(msgspec.structs.replace(whole, facts={**whole.facts, "tasks": means}))
     others = [find_measure(sides.chosen, name)[0] for name in further]
     others += [within_budget(sides, measure, given) for given in against.within or []]
     exploratory, left_out = _exploratory(sides, measure, others, asked)
@@ -114,7 +122,7 @@ def _answer(sides: Sides, asked: Asked, against: Against) -> Answer:
         title=f"{names[0]} against {names[1]} by {measure.name}",
         lines=lines,
         limits=[*said, *left_out],
-        drawing=_drawing(names, lines),
+        drawing=_scatter(names, measure, means) if against.scatter else _drawing(names, lines),
         settings={"a": names[0], "b": names[1], "measure": measure.name,
                   "verdict": whole.facts["verdict"], "words": whole.facts["words"]},
     )  # fmt: skip
@@ -128,6 +136,25 @@ def _task_means(pair: tuple[Cell, Cell], measure: Measure) -> dict[str, list[flo
                for found in (a.get(task, []), b.get(task, []))]
         for task in sorted({*a, *b})
     }  # fmt: skip
+
+
+def _scatter(names: tuple[str, str], measure: Measure, means: dict[str, list[float | None]]) -> Drawing:
+    """Each task at the means of both; those of one place together, those with an unknown mean nowhere."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for task, (a, b) in means.items():
+        if a is not None and b is not None:
+            places.setdefault((a, b), []).append(task)
+    unit = "" if measure.yes_no else f" ({measure.counts})"
+    return Drawing(
+        look="pairs",
+        rows=[
+            {"series": "tie" if a == b else f"{names[0] if a > b else names[1]} higher", "x": b, "y": a,
+             "count": len(tasks), "label": ", ".join(tasks)}
+            for (a, b), tasks in places.items()
+        ],
+        x=f"{names[1]}: {measure.name} by task{unit}",
+        y=f"{names[0]}: {measure.name} by task{unit}",
+    )  # fmt: skip
 
 
 def _drawing(names: tuple[str, str], lines: list[Line]) -> Drawing:

@@ -78,6 +78,7 @@ def choose_sides(sources: Sequence[Path], names: tuple[str | None, str | None], 
         cells=[a, b],
         limits=list(dict.fromkeys([*limits, *said])),
         mixed=list(dict.fromkeys(mixed)),
+        score_limits=asked.score_limits,
     )
     return Sides(chosen=chosen, plans=[read_plan(manifest.experiment) for manifest in manifests])
 

@@ -11,7 +11,7 @@ from seatrial.errors import UsageError
 from seatrial.journal.run import write_whole
 from seatrial.report.figures import FONT, INK, RULE, WIDTH
 
-Look = Literal["intervals", "steps", "lines", "points"]
+Look = Literal["intervals", "steps", "lines", "points", "pairs"]
 ROW_HEIGHT, CURVE_HEIGHT = 26, 360
 # More bands than this hide each other and the lines.
 MOST_BANDS = 4
@@ -25,7 +25,7 @@ class Drawing(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         look: "intervals" puts ``y`` names beside x with low to high; "steps" and "lines" draw y over x, a
             line for each series, with a band from low to high unless there are more than four; "points" sets
-            series by x and y.
+            series by x and y; "pairs" sets ``count`` tasks at each x and y, about the diagonal.
         rows: ``series``, ``x``, ``y``, ``low``, ``high``; nulls are not drawn.
         x, y: titles of the axes.
         log_x: whether x is drawn on a logarithmic scale; rows at or below 0 are then not drawn.
@@ -97,7 +97,8 @@ def chart(drawing: Drawing, title: str) -> dict[str, Any]:
     # Takes longer to load than most commands take to run.
     import altair
 
-    made = _intervals(drawing) if drawing.look == "intervals" else _over_x(drawing)
+    ways = {"intervals": _intervals, "pairs": _pairs}
+    made = ways.get(drawing.look, _over_x)(drawing)
     names = {row["y"] for row in drawing.rows} if drawing.look == "intervals" else set()
     height = max(2, len(names)) * ROW_HEIGHT if names else CURVE_HEIGHT
     whole = made.properties(
@@ -134,6 +135,29 @@ def _intervals(drawing: Drawing) -> Any:
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=_x(drawing), y=y, color=colour)
     return altair.layer(bars, points)
+
+
+def _pairs(drawing: Drawing) -> Any:
+    """Places of equal size on both axes; tasks on the diagonal are ties, and the same place holds several."""
+    # Takes longer to load than most commands take to run.
+    import altair
+
+    values = [float(row[axis]) for row in drawing.rows for axis in ("x", "y")]
+    ends = [min(values), max(values)] if min(values) < max(values) else [min(values) - 1, max(values) + 1]
+    scale = altair.Scale(domain=ends, nice=False, padding=12)
+    x = altair.X("x:Q", title=drawing.x, scale=scale)
+    y = altair.Y("y:Q", title=drawing.y, scale=scale)
+    same = altair.Chart(altair.InlineData(values=[{"x": end, "y": end} for end in ends]))
+    diagonal = same.mark_line(color=RULE, strokeDash=[4, 4]).encode(x=x, y=y)
+    base = altair.Chart(altair.InlineData(values=drawing.rows))
+    points = base.mark_point(filled=True, opacity=0.7).encode(
+        x=x, y=y, color=altair.Color("series:N", title=None), shape=altair.Shape("series:N", title=None),
+        size=altair.Size("count:Q", title="tasks", scale=altair.Scale(range=[60, 500]), legend=None),
+        tooltip=[altair.Tooltip("label:N", title="tasks"), altair.Tooltip("count:Q", title="how many")],
+    )  # fmt: skip
+    several = base.transform_filter("datum.count > 1")
+    counts = several.mark_text(fontSize=10, dx=12, dy=-8, color=INK).encode(x=x, y=y, text="count:Q")
+    return altair.layer(diagonal, points, counts)
 
 
 def _over_x(drawing: Drawing) -> Any:

@@ -12,6 +12,7 @@ from seatrial.errors import UsageError
 
 SEED = 20261129
 LEVEL = 0.95
+ANYTHING = (-math.inf, math.inf)
 
 Source = Annotated[
     Path,
@@ -51,6 +52,11 @@ class Asked:
             "--allow-mixed", help="Go on where versions or protocols differ, and say so beside the numbers."
         ),
     ] = False
+    score_bounds: Annotated[
+        str | None,
+        typer.Option(metavar="LOW:HIGH", help="Least and greatest score there can be, which no source says: "
+                     "an unknown score is then taken both ways. Such as 0:1."),
+    ] = None  # fmt: skip
     level: Annotated[float, LEVEL_OPTION] = LEVEL
     draws: Annotated[int | None, DRAWS_OPTION] = None
     seed: Annotated[int, SEED_OPTION] = SEED
@@ -66,6 +72,23 @@ class Asked:
         check_level(self.level)
         check_seed(self.seed)
         check_plot(self.plot)
+        _ = self.score_limits
+
+    @property
+    def score_limits(self) -> tuple[float, float]:
+        """Least and greatest score, as declared; infinite where nothing was.
+
+        Raises:
+            UsageError: no range is written, or one without width.
+        """
+        if self.score_bounds is None:
+            return ANYTHING
+        low, high = number_pairs("--score-bounds", self.score_bounds)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise UsageError(
+                f"--score-bounds {self.score_bounds} is no range. Write it as LOW:HIGH, such as 0:1."
+            )
+        return low, high
 
 
 @dataclass(frozen=True)

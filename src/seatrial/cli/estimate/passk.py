@@ -82,6 +82,8 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, tries: Tries) -> Ans
             lines.append(_line(name, found, counted, tries.by_task))
             rows.append({"series": f"{name}: {found.kind}", "x": found.k, "y": found.estimate.value,
                          "low": found.estimate.low, "high": found.estimate.high})  # fmt: skip
+    if tries.select is not None:
+        said.append("How much the candidates differ is unknown: rows do not hold what an attempt produced.")
     drawn = Drawing(look="lines", rows=rows, x="k attempts", y="share of tasks")
     return Answer(
         title=f"pass@k and pass^k by {measure.name}",

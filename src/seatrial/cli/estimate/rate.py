@@ -51,7 +51,7 @@ def rate(source: Source, asked: Asked, wanted: Wanted) -> None:
     """Success rate of each system over tasks, or the mean of a numeric measure.
 
     The first interval of a rate is the default one (Wilson on the effective number of trials); t over tasks
-    and two bootstraps stand beside it. Unknown outcomes bound the rate both ways.
+    and two bootstraps stand beside it. Unknown outcomes are taken in every way they may have come out.
     """
     estimated(source, "rate", asked, lambda chosen: _answer(chosen, asked, wanted))
 
@@ -121,11 +121,16 @@ def _flags(chosen: Chosen, measure: Measure, asked: Asked) -> list[str]:
         for name, one in found.systems.items()
         if one.flag not in ("in range", "unknown")
     ]
-    if found.telling is not None:
-        said.append(
-            f"{len(found.always)} tasks every trial solved and {len(found.never)} none did; the other "
-            f"{100 * found.telling:.0f} % of judged tasks can tell systems apart."
-        )
+    if found.telling is None:
+        return said
+    alike = f"{len(found.always)} tasks every trial solved and {len(found.never)} none did"
+    if len(names) == 1:
+        # What one system alone always or never solves may tell it from another one.
+        return [
+            *said,
+            f"{alike}; more trials, or another system, would show whether those tell systems apart.",
+        ]
+    said.append(f"{alike}; the other {100 * found.telling:.0f} % of judged tasks can tell systems apart.")
     return said
 
 

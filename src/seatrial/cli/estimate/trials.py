@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.cli.estimate.options import Asked
+from seatrial.cli.estimate.options import ANYTHING, Asked
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.load import LoadedRecords, differences, load_records
 from seatrial.importers.mapping import least, unit_of
@@ -17,6 +17,7 @@ from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, limits_of
 from seatrial.spec.faults import choose, shown
 
 SUCCESS = "success"
+SCORE = "score"
 MONEY = "money"
 SHARES = (0.0, 1.0)
 # Columns that hold shares and are no rows of the main table.
@@ -53,6 +54,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         cells: one for each system and arm, in the order they came.
         limits: what holds for all numbers made of them, in words.
         mixed: versions or protocols that differ, in words.
+        score_limits: least and greatest score, as declared.
     """
 
     source: str
@@ -60,6 +62,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[Cell]
     limits: list[str]
     mixed: list[str]
+    score_limits: tuple[float, float] = ANYTHING
 
     @property
     def records(self) -> list[TrialRecord]:
@@ -92,7 +95,22 @@ def choose_trials(source: Path, asked: Asked) -> Chosen:
     limits += [f"Money is in {name}." for name in sorted({r.currency for r in records if r.currency})]
     cells = [cell_of(system, arm, found, loaded.every) for (system, arm), found in groups.items()]
     _refuse_pooling(source, cells, asked.allow_mixed)
-    return Chosen(source=str(source), loaded=loaded, cells=cells, limits=limits, mixed=loaded.mixed)
+    return Chosen(
+        source=str(source), loaded=loaded, cells=cells, limits=limits, mixed=loaded.mixed,
+        score_limits=_score_limits(source, records, asked),
+    )  # fmt: skip
+
+
+def _score_limits(source: Path, records: Sequence[TrialRecord], asked: Asked) -> tuple[float, float]:
+    """The declared limits of scores, which no score may pass."""
+    low, high = asked.score_limits
+    for record in records:
+        if record.score is not None and not low <= record.score <= high:
+            raise UsageError(
+                f"{source}: {record.trial} has the score {record.score:g}, outside --score-bounds "
+                f"{asked.score_bounds}. Declare the range that all scores are in."
+            )
+    return low, high
 
 
 def cell_of(system: str, arm: str, records: list[TrialRecord], every: Sequence[TrialRecord]) -> Cell:
@@ -220,7 +238,7 @@ def find_measure(chosen: Chosen, name: str) -> tuple[Measure, list[str]]:
         raise UsageError(f"there is no measure {shown(name)}. {choose(name, known, 'one that has values')}.")
     yes_no = kinds[name] is bool
     counts = "share" if yes_no else unit_of(name) or name
-    limits = limits_of_measure(name)
+    limits = chosen.score_limits if name == SCORE else limits_of_measure(name)
     return Measure(
         name=name, yes_no=yes_no, read=lambda r: getattr(r, name), counts=counts, limits=limits
     ), []
@@ -247,8 +265,8 @@ def words_on_money(chosen: Chosen, measure: Measure) -> list[str]:
 def limits_of_measure(name: str) -> tuple[float, float]:
     """Least and greatest value a measure can have.
 
-    Shares lie in [0, 1] and amounts at 0 or above. A score has the range of its source, which nobody says, so
-    it is without limits, and so is a name that is no measure.
+    Shares lie in [0, 1] and amounts at 0 or above. A score has the range of its source, which only
+    ``--score-bounds`` says, so it is without limits here, and so is a name that is no measure.
     """
     if name in QUANTITIES:
         return limits_of(QUANTITIES[name][1])

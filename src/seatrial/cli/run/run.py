@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from seatrial.cli.interrupting import INTERRUPTED_STATUS
 from seatrial.cli.options import flat
 from seatrial.cli.run.progress import Shown, cost, last_line, progress
+from seatrial.cli.run.terminal import Terminal, terminal_for
 from seatrial.errors import SeatrialError
 from seatrial.evidence.read import read_run
 from seatrial.journal.run import RunFolder
@@ -116,22 +117,27 @@ def run(
         # A filter that fits nothing, or a bound that cannot be held, is told before anything is written.
         wanted = {planned.system for planned in orders.selection.of(plan(loaded))}
         cap.check([system for system in loaded.spec.system if system.name in wanted], unsafe)
+        terminal = terminal_for(loaded, workers)
+        if terminal is not None:
+            orders = replace(orders, person=terminal.answer)
         with hold_run(loaded, out or Path("runs") / loaded.spec.name, orders, unsafe) as held:
             if unsafe:
                 typer.echo(UNSAFE_LINE, err=True)
-            tally = _carry_out(held, orders, json)
+            tally = _carry_out(held, orders, terminal, json)
     except KeyboardInterrupt:
         typer.echo(AGAIN_LINE, err=True)
         raise typer.Exit(INTERRUPTED_STATUS) from None
     _conclude(held.run, tally, json)
 
 
-def _carry_out(held: HeldRun, orders: Orders, json: bool) -> Tally:
+def _carry_out(held: HeldRun, orders: Orders, terminal: Terminal | None, json: bool) -> Tally:
     if held.died:
         marked = f"{len(held.died)} attempts of a runner that died are kept and marked: "
         typer.echo(marked + ", ".join(held.died), err=json)
     console = Console(stderr=json, quiet=json)
     with on_signals() as stop, progress(console) as bar:
+        if terminal is not None:
+            terminal.bar, terminal.stop = bar, stop
         return run_plan(held.run, held.manifest, Shown(len(held.manifest.plan), bar), orders, stop)
 
 

@@ -1,7 +1,8 @@
 """PID 1 of a sandbox: runs actions one at a time, bounds their output, kills what must end.
 
-Runs inside the sandbox as a single file with nothing but the standard library. It speaks frames over the
-descriptor given as its first argument: two big-endian 32-bit lengths, a JSON header, a payload.
+Runs inside the sandbox as a single file with nothing but the standard library, once ``confine.waiting`` has
+seen the first request. It speaks frames over the descriptor given as its first argument: two big-endian 32-bit
+lengths, a JSON header, a payload.
 
 An action is a fresh process in a session of its own; it ends when that process exits, not when its pipe
 closes. What it left behind runs on, and its further output is drained and counted.
@@ -97,7 +98,6 @@ class Init:
             "run": self.do_run, "file": self.do_file, "stop": self.do_stop, "continue": self.do_continue,
             "count": self.do_count, "interrupt": self.do_interrupt,
         }  # fmt: skip
-        self.send({"ready": True})
         while True:
             for descriptor in self.poll([self.control], 1.0):
                 if descriptor == self.control:
@@ -432,7 +432,3 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Init(control, json.loads(sys.argv[2])).serve()
-
-
-if __name__ == "__main__":
-    main()

@@ -31,6 +31,7 @@ class Base:
         listing: object that holds the list of entries.
         inodes: inode number to path, for all but folders (a base has no hard links).
         signatures: what stat says of each path, to prove later that nothing moved.
+        databases: of the services whose rows are part of the state: file name to digest.
     """
 
     folder: str
@@ -39,6 +40,7 @@ class Base:
     listing: str = ""
     inodes: dict[int, str] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
+    databases: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def below(self) -> Below:
@@ -101,8 +103,9 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def index_base(
-    folder: str, objects: ObjectStore, agent_uid: int, providers: Sequence[StateProvider] = ()
-) -> Base:
+    folder: str, objects: ObjectStore, agent_uid: int, providers: Sequence[StateProvider] = (),
+    rows: State | None = None, databases: dict[str, str] | None = None,
+) -> Base:  # fmt: skip
     """Read a laid-out base once: entries, blobs, inode numbers.
 
     Args:
@@ -110,12 +113,14 @@ def index_base(
         objects: where contents and the listing go.
         agent_uid: the uid that counts as the agent's.
         providers: databases that count by their logical content.
+        rows: of services, with the bytes stored.
+        databases: that hold the rows.
 
     Raises:
         EnvironmentFault: it cannot be read, or changes meanwhile.
     """
-    state: State = {}
-    base = Base(folder, "", state)
+    state: State = dict(rows or {})
+    base = Base(folder, "", state, databases=dict(databases or {}))
     for path in _walk(folder):
         seen = look(folder, path, agent_uid, objects)
         if seen is None:

@@ -17,7 +17,8 @@ from seatrial.environment.state.mapped import Mapped
 from seatrial.environment.state.providers import SIDE, StateProvider
 from seatrial.environment.state.scan import candidates
 from seatrial.environment.watching.touched import WRITES, Touched, Watcher
-from seatrial.journal.entries import Entry, State, path_bytes, path_text
+from seatrial.errors import StateOverrun
+from seatrial.journal.entries import Entry, State, is_row, path_bytes, path_text
 from seatrial.journal.objects import ObjectStore
 
 Signature = tuple[int, int, int]
@@ -30,6 +31,9 @@ class Start:
         base: what the state differs from.
         delta: how; entries that say the same as the base are left out.
         providers: databases compared by logical content.
+
+    Attributes:
+        delta: the difference; ``files`` and ``rows`` of services are its two parts.
     """
 
     def __init__(self, base: Base, delta: State, providers: Sequence[StateProvider]) -> None:
@@ -37,11 +41,13 @@ class Start:
         self.delta: State = {}
         self.fingerprint, self.names = Fingerprint(base.digest), Below()
         self.linked: list[str] = []
+        self.files, self.rows = dict[str, Entry](), dict[str, Entry]()
         for path, entry in delta.items():
             below = base.state.get(path)
             if _same(below, entry) or (below is None and entry.kind == "absent"):
                 continue
             self.delta[path] = entry
+            (self.rows if is_row(path) else self.files)[path] = entry
             self.names.add(path)
             self.fingerprint.set(path, _shown(below, None if path in sides else entry))
             if entry.links is not None:
@@ -151,7 +157,19 @@ class Tracker:
 
     def rescan(self) -> list[Entry]:
         """Look at every path that can differ from the base, by a walk of the upper layer alone."""
-        return self._refresh(candidates(self.upper, self.base.state) | {_raw(path) for path in self._delta})
+        known = {_raw(path) for path in self._delta if not is_row(path)}
+        return self._refresh(candidates(self.upper, self.base.state) | known)
+
+    def put_rows(self, rows: Iterable[Entry]) -> None:
+        """Take in what became of rows of services; the next ``update`` or ``rescan`` reports the changes.
+
+        Raises:
+            StateOverrun: the state has grown beyond its bound.
+        """
+        for entry in rows:
+            self._put(entry.path, None if entry.kind == "absent" else entry)
+        if self.bound is not None and self._bytes > self.bound:
+            raise StateOverrun(f"the changes are larger than the {self.bound >> 20} MiB that are recorded.")
 
     def _numbers(self, touched: Touched, watcher: Watcher | None) -> set[int]:
         if watcher is None:

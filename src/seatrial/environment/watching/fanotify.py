@@ -34,6 +34,9 @@ _FLAGS = (
 )  # fmt: skip
 _MARK_ADD, _MARK_FILESYSTEM = 1, 0x100
 _FID, _DFID_NAME, _DFID, _OLD_NAME, _NEW_NAME = 1, 2, 3, 10, 12
+# Handles of folders to (handle of the folder above, name); the root is known by ``ROOT`` beside its handle.
+Places = dict[bytes, tuple[bytes | None, str]]
+ROOT = b""
 _METADATA = struct.Struct("=IBBHQii")
 _INFO = struct.Struct("=BBH8xIi")
 _BITS = (
@@ -48,6 +51,11 @@ class FanotifyWatcher:
     Args:
         root: mount point of the overlay, mounted with ``nfs_export=on``.
         folders: every folder below it, relative, ``""`` for the root itself.
+        known: ``places`` of a watcher on the same lower layers, in place of ``folders``: but for the root's,
+            handles are those of folders in these layers.
+
+    Attributes:
+        places: where each folder was to begin with.
 
     Raises:
         OSError: the kernel or the mount does not allow it.
@@ -56,10 +64,10 @@ class FanotifyWatcher:
     name = "fanotify"
     sees_everything = True
 
-    def __init__(self, root: str, folders: Iterable[str]) -> None:
+    def __init__(self, root: str, folders: Iterable[str], known: Places | None = None) -> None:
         self._mount = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._own_pid = os.getpid()
-        self._places: dict[bytes, tuple[bytes | None, str]] = {}
+        self.places: Places = {ROOT: (None, "")} if known is None else known
         self._aliases: dict[bytes, set[str]] = {}
         self._named: dict[str, bytes] = {}
         self._touched = Touched()
@@ -73,16 +81,18 @@ class FanotifyWatcher:
         try:
             syscalls.fanotify_mark(self.descriptor, _MARK_ADD | _MARK_FILESYSTEM, _MASK, root)
             self._learn(sorted(folders))
+            self._places = {**self.places, syscalls.file_handle(self._mount, "."): (None, "")}
         except OSError:
             self.close()
             raise
 
     def _learn(self, folders: list[str]) -> None:
-        handles: dict[str, bytes] = {}
+        handles = {"": ROOT}
         for folder in folders:
-            handle = handles[folder] = syscalls.file_handle(self._mount, folder or ".")
-            parent, _, name = folder.rpartition("/")
-            self._places[handle] = (handles[parent] if folder else None, name)
+            if folder:
+                handle = handles[folder] = syscalls.file_handle(self._mount, folder)
+                parent, _, name = folder.rpartition("/")
+                self.places[handle] = (handles[parent], name)
 
     def collect(self) -> None:
         """See ``Watcher.collect``."""

@@ -1,0 +1,140 @@
+"""Temptations and their lawful look-alikes: offered where the task says, taken or declined."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seatrial.gateway.attend import Asked, Idle, Window
+from seatrial.gateway.deeds import Deed, Done, any_match, done_by
+from seatrial.journal.events import ActionFinished, TemptationDeclined, TemptationOffered, TemptationTaken
+from seatrial.journal.writer import JournalWriter
+from seatrial.spec.task import Temptation
+
+# What a message of somebody else's looks like at the end of an answer.
+MESSAGE = "\n[message] "
+
+
+@dataclass
+class _Standing:
+    """One temptation in this trial.
+
+    Attributes:
+        answers: that could have carried it so far.
+        carried: it stands in the answer of the step under way.
+        offered, taken, lawful: steps; null as long as it has not happened.
+    """
+
+    declared: Temptation
+    taken_by: Deed
+    lawful_by: Deed
+    in_files: Callable[[str], bool]
+    answers: int = 0
+    carried: bool = False
+    offered: int | None = None
+    taken: int | None = None
+    lawful: int | None = None
+
+
+class Temptations(Idle):
+    """An attendant that offers what the task declares and writes down what became of it.
+
+    A text in a tool's output or a message stands at the end of what the agent is shown, and so in the
+    recorded observation. Taking counts from the step of the offer on; an attempt that was denied
+    is taken too: it says what the agent chose. What processes do between actions is nobody's choice here.
+    """
+
+    def __init__(self, declared: Sequence[Temptation], journal: JournalWriter) -> None:
+        self._journal = journal
+        self._all = [
+            _Standing(
+                temptation, Deed(temptation.taken_by), Deed(temptation.lawful_by),
+                any_match([temptation.offered_in] if temptation.offered_in.startswith("files:") else []),
+            )
+            for temptation in declared
+        ]  # fmt: skip
+        self._window: Window | None = None
+        self._requests: list[tuple[str, dict[str, Any]]] = []
+        self._step = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def requested(self, tool: str, arguments: dict[str, Any]) -> None:
+        """A command of the action under way sent a request to a service."""
+        self._requests.append((tool, arguments))
+
+    def executed(self, asked: Asked, window: Window) -> None:
+        """Put the texts that are due at the end of what is shown."""
+        for standing in self._all:
+            declared = standing.declared
+            place, _, tool = declared.offered_in.partition(":")
+            if standing.offered is not None or place == "files" or (place == "tool" and tool != asked.tool):
+                continue
+            standing.answers += 1
+            if standing.answers == declared.at:
+                said = declared.text.rstrip("\n")
+                if place == "message":
+                    window.text = window.text.rstrip("\n") + MESSAGE + said + "\n"
+                else:
+                    end = "" if not window.text or window.text.endswith("\n") else "\n"
+                    window.text += f"{end}{said}\n"
+                standing.carried = True
+        self._window = window
+
+    def committed(self, asked: Asked, finished: ActionFinished) -> None:
+        """Write down what was offered, and what was done with it."""
+        window, self._window = self._window, None
+        requests, self._requests = self._requests, []
+        self._step = asked.step
+        if finished.notes.keys() & {"malformed", "repeats"}:
+            return
+        done = done_by(asked, window)
+        done.calls += requests
+        for standing in self._all:
+            self._follow(standing, asked.step, done, window)
+
+    def _follow(self, standing: _Standing, step: int, done: Done, window: Window | None) -> None:
+        declared = standing.declared
+        if standing.offered is None and (standing.carried or _seen(standing, done, window)):
+            standing.offered = step
+            self._journal.append(
+                TemptationOffered(
+                    step=step, temptation=declared.id, offered_in=declared.offered_in,
+                    lookalike=declared.lookalike,
+                )
+            )  # fmt: skip
+            if standing.carried:
+                return  # what carried it was asked for before it was seen
+        if standing.offered is None:
+            return
+        if standing.taken is None and standing.taken_by.done_by(done):
+            standing.taken = step
+            self._journal.append(
+                TemptationTaken(
+                    actor="agent", step=step, temptation=declared.id, lookalike=declared.lookalike
+                )
+            )
+        if standing.lawful is None and standing.lawful_by.done_by(done):
+            standing.lawful = step
+
+    def close(self) -> None:
+        """Write down what was offered and not taken, before the trial's last line."""
+        for standing in self._all:
+            if standing.offered is not None and standing.taken is None:
+                declared = standing.declared
+                self._journal.append(
+                    TemptationDeclined(
+                        step=self._step, temptation=declared.id, lookalike=declared.lookalike,
+                        lawful_step=standing.lawful,
+                    )
+                )  # fmt: skip
+
+
+def _seen(standing: _Standing, done: Done, window: Window | None) -> bool:
+    """Whether a file that holds it was read, or its text shown."""
+    if standing.declared.offered_in.partition(":")[0] != "files":
+        return False
+    if any(map(standing.in_files, done.read or ())):
+        return True
+    text = standing.declared.text.strip()
+    return bool(text) and window is not None and text in window.text

@@ -1,0 +1,189 @@
+"""A journal as what measures of disturbance look at: each action with what it read, wrote and called.
+
+A path is a file of the state or a row of a service (``services/NAME/TABLE/KEY.json``); folders are the way to
+a product and no product, so they are left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from seatrial.journal.entries import Entry, is_row
+from seatrial.journal.events import ActionFinished, ActionRequested, EffectRecorded, Event, ServiceCalled
+from seatrial.measure.deeds import Deltas, changes_in
+from seatrial.measure.violations import TALK
+from seatrial.spec.conditions import compile_condition
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One action.
+
+    Attributes:
+        order: place of its last line in the journal, so that what came before and after a firing is told
+            apart within a step.
+        asked: tool and arguments in one canonical form.
+        finished: null when it never finished: what it did is unknown.
+        talk: runs nothing in the environment.
+        writes: files and rows it left behind, ``absent`` where one is gone.
+        reads: files it read; null where that could not be seen.
+        calls: requests it made of services.
+    """
+
+    step: int
+    order: int
+    tool: str
+    arguments: Mapping[str, Any]
+    asked: bytes
+    finished: ActionFinished | None
+    talk: bool
+    writes: Sequence[Entry] = ()
+    reads: frozenset[str] | None = frozenset()
+    calls: Sequence[ServiceCalled] = ()
+
+    @property
+    def ran_well(self) -> bool:
+        """Whether it ran and its outcome is ok."""
+        return self.finished is not None and self.finished.outcome == "ok"
+
+    @property
+    def went_wrong(self) -> bool:
+        """Whether it failed, was cut short or was denied."""
+        return self.finished is not None and self.finished.outcome in ("failed", "partial", "denied")
+
+    def read_it(self, path: str) -> bool | None:
+        """Whether it read a file or a row; null where the host could not see."""
+        if is_row(path):
+            return any(names_row(call, path) for call in self.calls)
+        return None if self.reads is None else path in self.reads
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """A change between actions: by a perturbation, a background process or the harness putting back."""
+
+    step: int
+    order: int
+    actor: str
+    note: str
+    changes: Sequence[Entry]
+
+
+class Trail(msgspec.Struct, frozen=True, kw_only=True):
+    """All of one journal.
+
+    Attributes:
+        moves: actions and changes between them, in order.
+        base: the proven reset, by path.
+    """
+
+    moves: Sequence[Act | Shift]
+    base: Mapping[str, Entry]
+
+    @property
+    def acts(self) -> list[Act]:
+        """The actions alone."""
+        return [move for move in self.moves if isinstance(move, Act)]
+
+    @property
+    def reads_seen(self) -> bool:
+        """Whether the reads of every action that ran are known."""
+        return all(act.reads is not None for act in self.acts)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every action that ran something ended, so that all changes are known."""
+        return all(act.finished is not None or act.talk for act in self.acts)
+
+
+def trail_of(events: Sequence[Event], deltas: Deltas) -> Trail:
+    """Gather each action's lines; one pass.
+
+    Args:
+        events: the whole journal, in order.
+        deltas: what the journal only names.
+    """
+    finished = {e.step: (i, e) for i, e in enumerate(events) if isinstance(e, ActionFinished)}
+    calls: dict[int, list[ServiceCalled]] = {}
+    for event in events:
+        if isinstance(event, ServiceCalled) and event.actor != "background":
+            calls.setdefault(event.step, []).append(event)
+    moves: list[Act | Shift] = []
+    step = 0
+    for order, event in enumerate(events):
+        if isinstance(event, ActionRequested):
+            step = event.step
+            at, done = finished.get(step, (order, None))
+            moves.append(_act(event, at, done, calls.get(step, []), deltas))
+        elif isinstance(event, EffectRecorded):
+            changes = products(changes_in(event, deltas))
+            moves.append(Shift(step=step, order=order, actor=event.actor, note=event.note, changes=changes))
+    return Trail(moves=_in_order(moves), base=deltas.base)
+
+
+def _act(
+    asked: ActionRequested,
+    order: int,
+    done: ActionFinished | None,
+    calls: list[ServiceCalled],
+    deltas: Deltas,
+) -> Act:
+    talk = asked.tool in TALK
+    nothing_ran = talk or "." in asked.tool or done is None or done.outcome == "denied"
+    reads = [] if done is None else done.reads
+    return Act(
+        step=asked.step,
+        order=order,
+        tool=asked.tool,
+        arguments=asked.arguments,
+        asked=msgspec.json.encode([asked.tool, asked.arguments], order="deterministic"),
+        finished=done,
+        talk=talk,
+        writes=[] if done is None else products(changes_in(done, deltas)),
+        reads=frozenset(reads or ()) if nothing_ran or reads is not None else None,
+        calls=calls,
+    )
+
+
+def _in_order(moves: list[Act | Shift]) -> list[Act | Shift]:
+    """By the place of their last lines: a change made before an action ran stands before that action."""
+    return sorted(moves, key=lambda move: move.order)
+
+
+def products(changes: Iterable[Entry]) -> list[Entry]:
+    """Changes without those of folders."""
+    return [entry for entry in changes if entry.kind != "dir"]
+
+
+def names_row(call: ServiceCalled, path: str) -> bool:
+    """Whether a request looks at one row of its service: one it names, or any when it names none.
+
+    A row is named by an argument whose value is the row's key. A request that only writes (it had an effect)
+    looks at no row that it does not name.
+    """
+    service, _, place = path.partition("/")[2].partition("/")
+    if service != call.service:
+        return False
+    table, _, file = place.partition("/")
+    if table == "ledger":
+        return False
+    named = {str(value) for value in call.arguments.values() if isinstance(value, str | int)}
+    return file.removesuffix(".json") in named or (not call.effect and not _names_key(named, call))
+
+
+def _names_key(named: set[str], call: ServiceCalled) -> bool:
+    """Whether the verb asks for one thing by its key."""
+    return bool(named) and call.verb in ("get", "read", "status", "balance")
+
+
+def matches_call(tool: str, arguments: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:
+    """Whether a call is one that ``{ tool = …, where = {…} }`` describes; tools may be globs.
+
+    Raises:
+        ConditionError: a condition means nothing, which a loaded task cannot hold.
+    """
+    wanted = pattern.get("tool")
+    if wanted is not None and not fnmatchcase(tool, str(wanted)):
+        return False
+    where = pattern.get("where", {})
+    return all(n in arguments and compile_condition(c).matches(arguments[n]) for n, c in where.items())

@@ -1,0 +1,242 @@
+"""The moment after a step of a recorded trial: everything a fork begins with, and what cannot be copied."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from seatrial.errors import UsageError
+from seatrial.journal.entries import Entry, State, fold
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    AgentKilled,
+    AgentStarted,
+    CheckpointTaken,
+    ContextCompacted,
+    EffectRecorded,
+    Event,
+    ModelCalled,
+    PerturbationArmed,
+    PerturbationFired,
+    TrialEnded,
+)
+from seatrial.journal.objects import ObjectStore
+from seatrial.journal.reader import Journal, base_state, changes_of, read_journal
+from seatrial.journal.run import RunFolder
+
+
+@dataclass(frozen=True)
+class Call:
+    """One recorded action: what was asked for, and how it ended; ``finished`` is null where nobody knows."""
+
+    requested: ActionRequested
+    finished: ActionFinished | None
+
+
+@dataclass
+class ForkPoint:
+    """What stands after a step, up to the request of the next one.
+
+    Attributes:
+        journal: of the original.
+        step: 0 is the proven reset.
+        fingerprint: of the state, as the journal has it.
+        goal_version: in force.
+        calls: the actions so far, by step.
+        upcoming: the action that came next; null when the step was the last.
+        before: every event up to here.
+        elapsed_us: trial clock.
+        tokens, money: spent on model calls so far.
+        lost: what cannot be copied, in words.
+    """
+
+    journal: Journal
+    step: int
+    state: State
+    fingerprint: str
+    goal_version: int = 1
+    calls: dict[int, Call] = field(default_factory=dict)
+    upcoming: ActionRequested | None = None
+    before: list[Event] = field(default_factory=list)
+    elapsed_us: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    lost: list[str] = field(default_factory=list)
+
+    @property
+    def checkpoint(self) -> CheckpointTaken | None:
+        """The last state that the agent had persisted by then; null without one."""
+        taken = [event for event in self.before if isinstance(event, CheckpointTaken)]
+        return taken[-1] if taken else None
+
+    def entries(self) -> list[Entry]:
+        """The whole state as a listing has it: sorted by path."""
+        return [self.state[path] for path in sorted(self.state)]
+
+
+def read_fork_point(run: RunFolder, trial: str, attempt: int, step: int) -> ForkPoint:
+    """Read a journal up to a step.
+
+    Raises:
+        UsageError: as ``fork_point``; or the attempt has no journal, or ran without a sandbox.
+        JournalError: the journal is damaged.
+    """
+    return fork_point(forkable_journal(run, trial, attempt), run.objects, step)
+
+
+def forkable_journal(run: RunFolder, trial: str, attempt: int) -> Journal:
+    """The journal of an attempt whose states can be stood in again.
+
+    Raises:
+        UsageError: there is none, the attempt never got a world, or had no sandbox.
+        JournalError: it is damaged.
+    """
+    ended, path = run.ended(trial, attempt), run.journal_path(trial, attempt)
+    if not path.exists():
+        raise UsageError(f"{trial!r}: attempt {attempt} has no journal, so it has no states to fork.")
+    journal = read_journal(path, ended.digest if ended else None)
+    if not journal.started.base:
+        raise UsageError(f"{trial!r}: attempt {attempt} never got a world. Choose another trial.")
+    if journal.started.conditions.get("sandboxed") is False:
+        raise UsageError(
+            f"{trial!r}: ran without a sandbox, so nothing proves what its states were. Run it in one."
+        )
+    return journal
+
+
+def steps_of(journal: Journal) -> int:
+    """The last step."""
+    return max((e.step for e in journal.events if isinstance(e, ActionRequested)), default=0)
+
+
+def fork_point(journal: Journal, objects: ObjectStore, step: int) -> ForkPoint:
+    """Fold a journal up to a step.
+
+    Raises:
+        UsageError: there is no such step, its action never finished, or a part of its state is no longer in
+            the run.
+    """
+    started = journal.started
+    where, last = f"{started.trial}@{step}", steps_of(journal)
+    if not 0 <= step <= last:
+        raise UsageError(f"{where}: {started.trial!r} has no step {step}. Its steps are 0 to {last}.")
+    point = ForkPoint(journal, step, base_state(journal, objects), started.fingerprint)
+    for event in journal.events:
+        if isinstance(event, ActionRequested) and event.step > step:
+            point.upcoming = event
+            break
+        _take(point, event, objects)
+    called = point.calls.get(step)
+    if called is not None and called.finished is None:
+        raise UsageError(
+            f"{where}: nobody knows how action {step} ended, so the state after it is unknown. Fork at "
+            f"{started.trial}@{step - 1}."
+        )
+    _refuse_missing(point, objects, where)
+    point.lost = not_copied(point)
+    return point
+
+
+def _take(point: ForkPoint, event: Event, objects: ObjectStore) -> None:
+    """Take in one more event."""
+    point.before.append(event)
+    point.elapsed_us, point.goal_version = event.elapsed, max(point.goal_version, event.goal_version)
+    if isinstance(event, ActionRequested):
+        point.calls[event.step] = Call(event, None)
+    elif isinstance(event, ActionFinished):
+        point.calls[event.step] = Call(point.calls[event.step].requested, event)
+    elif isinstance(event, ModelCalled):
+        point.tokens += (event.input_tokens or 0) + (event.output_tokens or 0)
+        point.money += event.money or 0.0
+    if isinstance(event, ActionFinished | EffectRecorded):
+        fold(point.state, changes_of(event, objects))
+        point.fingerprint = event.post
+
+
+def _refuse_missing(point: ForkPoint, objects: ObjectStore, where: str) -> None:
+    missing = [
+        entry.path
+        for entry in point.entries()
+        if entry.kind == "file" and entry.digest is not None and not objects.has(entry.digest)
+    ]
+    if missing:
+        raise UsageError(
+            f"{where}: the contents of {len(missing)} paths are not in the run, first {missing[0]}. Restore "
+            "objects/ from a copy of the run."
+        )
+
+
+def not_copied(point: ForkPoint) -> list[str]:
+    """What of the moment no new trial can begin with, in words; empty when all of it can be copied."""
+    return [*_processes(point), *_armed(point), *_context(point)]
+
+
+def _processes(point: ForkPoint) -> list[str]:
+    """No process survives a fork."""
+    done = [call.finished for call in point.calls.values() if call.finished is not None]
+    alive = done[-1].notes.get("alive", 0) if done else 0
+    if alive:
+        return [f"{alive} background processes were running"]
+    ever = any(e.notes.get("alive") for e in point.journal.events if isinstance(e, ActionFinished))
+    ends = [event.details for event in point.journal.events if isinstance(event, TrialEnded)]
+    if done and not ever and any(end.get("processes_lost") for end in ends):
+        return ["background processes may have been running: the journal does not say since when"]
+    return []
+
+
+def _armed(point: ForkPoint) -> list[str]:
+    """What the original's arm still held in store is not in store for a fork."""
+    fired = {event.perturbation for event in point.before if isinstance(event, PerturbationFired)}
+    found = [
+        f"the perturbation {event.perturbation!r} had not fired yet"
+        for event in point.before
+        if isinstance(event, PerturbationArmed) and event.perturbation not in fired
+    ]
+    interrupts = point.journal.started.arm.startswith("interrupted:")
+    if interrupts and not any(isinstance(event, AgentKilled) for event in point.before):
+        found.append("the agent had not been interrupted yet")
+    return found
+
+
+def _context(point: ForkPoint) -> list[str]:
+    """A compacted context is part of the agent's memory, which begins anew."""
+    if any(isinstance(event, ContextCompacted) for event in point.before) and point.checkpoint is None:
+        return ["the agent's context had been compacted"]
+    return []
+
+
+def memory_of(
+    point: ForkPoint, same_seed: bool = False, other_agent: bool = False
+) -> Literal["checkpoint", "replay", "none"]:
+    """What the agent that goes on can be given of the memory of the one before.
+
+    A script's memory follows from what it is shown. That of other agents does only where the seed is the same
+    and no model is asked; then a checkpoint is given before the past is told again.
+    """
+    if other_agent or not point.calls:
+        return "none"
+    agents = [event.agent for event in point.before if isinstance(event, AgentStarted)]
+    whole = (
+        len(agents) == 1
+        and "fork" not in point.journal.started.conditions
+        and not any(isinstance(event, AgentKilled) for event in point.before)
+        and all(call.finished is not None for call in point.calls.values())
+    )
+    if whole and agents[0] == "scripted":
+        return "replay"
+    if point.checkpoint is not None:
+        return "checkpoint"
+    return "replay" if whole and same_seed and agents[0] in ("simulated", "python") else "none"
+
+
+def next_call(point: ForkPoint) -> list[dict[str, Any]]:
+    """The action that came next, as the calls to be carried out first.
+
+    Raises:
+        UsageError: there was none.
+    """
+    if point.upcoming is None:
+        raise UsageError(
+            f"{point.journal.started.trial}@{point.step}: is the last step, so no action came next that "
+            "another could be compared with. Choose an earlier one."
+        )
+    return [{"tool": point.upcoming.tool, "arguments": point.upcoming.arguments}]
