@@ -44,6 +44,7 @@ class DisturbedTruth:
     recovered: bool | None
     recovered_step: int | None
     recovery_cost: float | None
+    adopted: bool | None
     adoption_step: int | None
     residue_actions: int | None
     killed_step: int | None
@@ -85,6 +86,7 @@ def disturbed_truth(config: dict[str, Any], seed: int, arm: str, offered: Offere
         recovered=recovered,
         recovered_step=since,
         recovery_cost=None if since is None or fired is None else float(since - fired),
+        adopted=_adopted(after) is not None if course.goal == 2 else None,
         adoption_step=_adopted(after) if course.goal == 2 else None,
         residue_actions=sum(d.changed == place_of("old") for d in after) if course.goal == 2 else None,
         killed_step=course.killed,
@@ -162,6 +164,6 @@ def _adopted(after: list[Deed]) -> int | None:
 
 
 def _redone(course: Course, resumed: list[Deed]) -> int:
-    """Actions after the new start equal to one before it that changed something."""
+    """Actions after the new start that ran and are equal to one before it that changed something."""
     work = {deed.asked for deed in course.deeds if deed not in resumed and deed.worked}
-    return sum(deed.asked in work for deed in resumed)
+    return sum(deed.asked in work and not deed.repeats for deed in resumed)

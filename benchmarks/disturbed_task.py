@@ -14,6 +14,8 @@ PARTS = 5
 FIRED_AFTER, TOLD_AFTER = "part-2", "part-3"
 RATE, NEW_RATE = 5, 7
 REFERENCE = "order-1"
+# A look at the rate and the two parts that it made wrong.
+ORACLE_ACTIONS = 3
 # Perturbations: what the rate becomes, the goal, a payment whose answer is lost, nothing at all.
 RATE_CHANGED, GOAL_CHANGED, ACK_LOST, PLACEBO = "rate-changed", "goal-changed", "ack-lost", "placebo"
 ORDER = ("local-1", "part-1", "part-2", "paid", "part-3", "part-4", "part-5", "old", "new", "local-2")
@@ -48,7 +50,7 @@ strength = "core"
 affects = {[f"part-{part}" for part in range(1, PARTS + 1)]}
 observed_when = {{ reads = "files:config/rate.txt" }}
 recovered_when = {{ subgoal = "{FIRED_AFTER}" }}
-oracle = {{ actions = 3 }}
+oracle = {{ actions = {ORACLE_ACTIONS} }}
 
 [[perturbation]]
 id = "{GOAL_CHANGED}"
@@ -99,7 +101,7 @@ line=
 """
 PAID_VERIFIER = """\
 #!/bin/sh
-set -- services/payments/charges/*.json
+set -- "$SERVICE_ROWS"/payments/charges/*.json
 [ $# = 1 ] && [ -f "$1" ] && echo pass >&3 || echo fail >&3
 """
 WORDS = {"do": "right", "wrong": "wrong"}
@@ -146,7 +148,7 @@ def write_disturbed(folder: Path) -> Path:
         (folder / "environment" / place / "README").write_text("Files go here.\n")
     (folder / "environment" / "config" / "rate.txt").write_text(f"rate {RATE}\n")
     (folder / "perturbations" / "rate.txt").write_text(f"rate {NEW_RATE}\n")
-    (folder / "services" / "payments.toml").write_text('[[accounts]]\nid = "main"\nbalance = 1000\n')
+    (folder / "services" / "payments.toml").write_text('[[rows.accounts]]\nid = "main"\nbalance = 1000\n')
     (folder / "instruction.md").write_text(INSTRUCTION.format(more=" and the old file"))
     (folder / "instruction-2.md").write_text(
         INSTRUCTION.format(more=" and the new file instead of the old one")

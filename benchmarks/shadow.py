@@ -6,6 +6,7 @@ agent's own, so that what is recorded and measured can be held against it.
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from benchmarks.disturbed_task import (
@@ -45,6 +46,7 @@ class Deed:
     Attributes:
         changed: the file that it left different from before.
         charged: whether an effect on the payments was written.
+        repeats: its key was used before, so it got the answer of then and did nothing.
         right: subgoals that pass after it, each by its own verdict.
         order: how many disturbances and kills had happened when it ended; tells apart what happened within
             one step.
@@ -55,6 +57,7 @@ class Deed:
     outcome: str
     changed: str | None = None
     charged: bool = False
+    repeats: bool = False
     right: frozenset[str] = frozenset()
     order: int = 0
 
@@ -99,11 +102,17 @@ class World:
 
     def right(self) -> frozenset[str]:
         """Subgoals that pass, each by its own verdict."""
-        rate = self.files[CONFIG].strip()
-        wanted = {name: f"right {name}\n" for name in ORDER if name != "paid"}
-        wanted |= {f"part-{part}": f"right part-{part} at {rate}\n" for part in range(1, PARTS + 1)}
-        passed = {name for name, text in wanted.items() if self.files.get(place_of(name)) == text}
+        wanted = _wanted(self.files[CONFIG].strip())
+        passed = {name for name, path, text in wanted if self.files.get(path) == text}
         return frozenset(passed | ({"paid"} if self.charges == 1 else set()))
+
+
+@cache
+def _wanted(rate: str) -> list[tuple[str, str, str]]:
+    """What must stand in which file for which subgoal to pass, at a rate as the configuration names it."""
+    texts = {name: f"right {name}\n" for name in ORDER if name != "paid"}
+    texts |= {f"part-{part}": f"right part-{part} at {rate}\n" for part in range(1, PARTS + 1)}
+    return [(name, place_of(name), text) for name, text in texts.items()]
 
 
 class Shadow:
@@ -183,11 +192,11 @@ class Shadow:
         deed = Deed(self._step + 1, move, "ok")
         self._course.deeds.append(deed)
         strikes = tool == "payments.charge" and self._course.killed is None
-        repeats = key in self._answers
+        repeats = deed.repeats = key in self._answers
         if strikes and self._point == "before_effect" and not repeats:
             deed.outcome, deed.right, deed.order = "failed", self._world.right(), self._order
             return None
-        text = self._answers[key][0] if repeats else self._do(deed)
+        text = self._answers[str(key)][0] if repeats else self._do(deed)
         loses = tool == "payments.charge" and self._disturbs == ACK_LOST and self._course.fired is None
         if loses and not repeats:
             deed.outcome, text = "unknown", ""

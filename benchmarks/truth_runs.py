@@ -99,7 +99,7 @@ def write_chains(folder: Path, shapes: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def write_experiment(
-    folder: Path, tasks: Iterable[str], systems: Mapping[str, dict[str, Any]], trials: int
+    folder: Path, tasks: Iterable[str], systems: Mapping[str, dict[str, Any]], trials: int, keys: str = ""
 ) -> Path:
     """Write an experiment of simulated systems, name to options, and return its file.
 
@@ -108,9 +108,11 @@ def write_experiment(
         tasks: folders, absolute or relative to that one.
         systems: name to options.
         trials: of each system on each task.
+        keys: further lines of the experiment.
     """
     text = f'schema = "seatrial/experiment@1"\nname = "known-truth"\nseed = {SEED}\n'
     text += f"tasks = {json.dumps(list(tasks))}\ntrials_per_task = {trials}\nfinal_verdicts = 1\n"
+    text += keys
     for name, options in systems.items():
         text += f'[[system]]\nname = "{name}"\nagent = "simulated"\noptions = {toml(options)}\n'
     path = folder / "experiment.toml"

@@ -21,6 +21,12 @@ def pytest_configure() -> None:
             _early = prepare_host(slot=100)
         except EnvironmentFault as fault:
             _early = fault
+    # Loaded here, since it must not come before that either.
+    from hypothesis import settings
+
+    # Property tests have a time limit unless told otherwise, and no test here times anything.
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

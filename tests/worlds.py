@@ -1,6 +1,6 @@
 """A real task, world and gateway in a few lines, for tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,14 @@ from seatrial.environment.world import open_world
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
+from seatrial.gateway.services import ServiceDoor
 from seatrial.journal.events import Event, TrialStarted
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.task import Task
+from tests.stocks import FILES as STOCKS
+from tests.stocks import make_stock
 
 FILES = {"LICENSE": "free\n", "notes.txt": "one\n", "src/a.py": "x = 1\n"}
 
@@ -41,8 +44,10 @@ def make_task(constraints: list[dict[str, Any]] | None = None, **more: Any) -> T
     )
 
 
-def make_ground(folder: Path, host: Host, files: dict[str, str] | None = None, **limits: Any) -> Ground:
-    """A base of a few files under ``folder``."""
+def make_ground(
+    folder: Path, host: Host, files: dict[str, str] | None = None, services: Sequence[str] = (), **limits: Any
+) -> Ground:
+    """A base of a few files under ``folder``, with the rows of ``tests.stocks``."""
     source = folder / "files"
     for name, text in (FILES if files is None else files).items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -51,8 +56,10 @@ def make_ground(folder: Path, host: Host, files: dict[str, str] | None = None, *
     scratch = folder / "scratch"
     lay_out(source, scratch / "bases" / "one", host.uid("world") if host.mode == "root" else None)
     objects = ObjectStore(folder / "objects")
-    base = index_base(str(scratch / "bases" / "one"), objects, host.uid("world"))
-    return Ground(host, str(scratch), base, objects, ActionLimits(**limits))
+    stock = make_stock(folder, objects, {name: STOCKS[name] for name in services}) if services else None
+    rows, databases = (stock.rows, stock.digests) if stock else ({}, {})
+    base = index_base(str(scratch / "bases" / "one"), objects, host.uid("world"), (), rows, databases)
+    return Ground(host, str(scratch), base, objects, ActionLimits(**limits), stock=stock)
 
 
 @dataclass
@@ -64,6 +71,7 @@ class World:
     objects: ObjectStore
     path: Path
     meter: Meter
+    door: ServiceDoor | None = None
 
     def act(self, tool: str, key: str | None = None, **arguments: Any) -> Any:
         """One action."""
@@ -81,7 +89,7 @@ class World:
 @contextmanager
 def world(folder: Path, host: Host, task: Task, offer: Offer | None = None, **limits: Any) -> Iterator[World]:
     """A live world on ``FILES`` behind a gateway."""
-    ground = make_ground(folder, host, **limits)
+    ground = make_ground(folder, host, services=task.environment.services, **limits)
     sandbox = open_world(ground, masked=masked_paths(task, ground.base.state))
     meter = Meter(task.budget)
     path = folder / "journal.jsonl"
@@ -93,8 +101,15 @@ def world(folder: Path, host: Host, task: Task, offer: Offer | None = None, **li
                 base=ground.base.listing, fingerprint=sandbox.prove_reset(), reset_proved=True,
             )
         )  # fmt: skip
-        gateway = Gateway(sandbox, journal, ground.objects, Policy(task, sandbox), meter, offer or Offer())
-        yield World(gateway, sandbox, ground.objects, path, meter)
+        offer, door = offer or Offer(), None
+        if sandbox.services is not None:
+            door = ServiceDoor(sandbox.services, journal, ground.objects, ground.limits.seconds, 1 << 16)
+            offer.tools.update(door.tools)
+            offer.handlers.update(door.handlers())
+        gateway = Gateway(sandbox, journal, ground.objects, Policy(task, sandbox), meter, offer)
+        if door is not None:
+            door.attach(gateway)
+        yield World(gateway, sandbox, ground.objects, path, meter, door)
     finally:
         journal.close()
         sandbox.close()

@@ -126,7 +126,7 @@ def test_the_protocol_prints_the_options_and_the_retry_policy(tmp_path: Path) ->
         chat = run_chat(tmp_path, server.endpoint, price=PRICE, retries={"server_error": 4})
         endpoint = server.endpoint
     (facts,) = protocol(read_run(chat.run.folder)).systems
-    assert (facts["options.endpoint"], facts["harness"]) == (endpoint, "chat@1")
+    assert (facts["options.endpoint"], facts["harness"]) == (endpoint, "chat@2")
     assert (facts["options.retries.server_error"], facts["options.retries.rate_limited"]) == ("4", "5")
     assert (facts["options.price.name"], facts["options.price.date"]) == ("list", "2026-11-01")
 

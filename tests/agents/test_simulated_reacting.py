@@ -45,7 +45,7 @@ def test_what_is_noticed_is_repaired_once():
     # It is shown before anything is done: nothing is to be done again.
     assert course(known) == [LOOK, "do a", LOOK, "do b"]
     late = {"do a": "all has changed"}
-    assert course(known, shown=late) == [LOOK, "do a", LOOK, "do b"]
+    assert course(known, shown=late) == [LOOK, "do a", "do a", LOOK, "do b"]
     # Shown by the look before b, when a is done.
     changes = two(reactions=[reaction(repair=[1, 0], look=action("look at b"))], reread=1.0, detection=1.0)
     looks = iter(["", "changed", "changed"])
@@ -55,6 +55,19 @@ def test_what_is_noticed_is_repaired_once():
             return next(looks) if command == "look at b" else default
 
     assert course(changes, shown=Changing()) == ["look at b", "do a", "look at b", "do a", "do b"]
+
+
+def test_a_step_whose_action_shows_the_fault_is_done_again():
+    refused = reaction("busy", repair=[0], steps=[action("renew")], look=None)
+    known = two(reactions=[refused], detection=1.0, drift=1.0)
+    assert course(known, shown={"do a": "busy"}) == ["do a", "renew", "do a", "do b", "drift a"]
+    # The try that was refused is forgotten: a fault in it is not noticed and not repeated.
+    faulty = config(
+        [step("a", skill=0.0)], reactions=[refused], detection=1.0, repeat=1.0, checking=1.0, attempts=2
+    )
+    assert course(faulty, shown={"wrong a": "busy"}) == [
+        "wrong a", "renew", "wrong a", "wrong a", "look a", "wrong a", "wrong a",
+    ]  # fmt: skip
 
 
 def test_a_step_under_way_is_done_again_too_once_it_is_done():
@@ -188,6 +201,12 @@ def test_an_end_that_is_unknown(retry, query_shows, given):
     shown = {"query a": query_shows}
     assert course(config(QUERY, retry=retry), shown=shown, outcomes=UNKNOWN) == given
     assert course(config(QUERY, retry=retry), shown=shown) == ["do a", "do b"]
+
+
+def test_a_command_that_says_it_got_no_answer_ends_unknown_too():
+    known = config([step("a"), step("b")], retry="blind", attempts=2)
+    assert course(known, shown={"do a": "curl: no answer came in time"}) == ["do a", "do a", "do b"]
+    assert course({**known, "retry": "never"}, shown={"do a": "no answer came in time"}) == ["do a", "do b"]
 
 
 def test_attempts_bound_what_is_tried_again():

@@ -359,3 +359,17 @@ def test_tasks_without_a_family_are_told_of(tmp_path, small):
     said = text("estimate", "horizon", table(tmp_path / "t.csv", rows))
     assert "4 tasks have no family for one: each stands for a family of its own" in said
     assert "no family" not in text("estimate", "horizon", small)
+
+
+def test_imported_variants_by_a_column_of_their_source(tmp_path):
+    source, mapping, folder = tmp_path / "s.csv", tmp_path / "m.toml", tmp_path / "run"
+    rows = [f"q{n},,one,true\nq{n}b,q{n},one,{'true' if n else 'false'}\n" for n in range(5)]
+    source.write_text("question,base,model,right\n" + "".join(rows))
+    mapping.write_text(
+        'schema = "seatrial/mapping@1"\n[columns]\ntask = "question"\nvariant_of = "base"\nsystem = "model"\n'
+        'strict_success = "right"\n'
+    )
+    assert run("import", "csv", source, "--mapping", mapping, "-o", folder).exit_code == 0
+    gap = line(data("estimate", "variants", folder), "one", "gap, original − variant")
+    assert (gap["estimate"]["value"], gap["estimate"]["n_tasks"]) == (pytest.approx(0.2), 5)
+    assert (gap["facts"]["wins"], gap["facts"]["losses"], gap["facts"]["ties"]) == (1, 0, 4)

@@ -13,7 +13,10 @@ def counts(trials, passed_over=()):
 
 
 def test_a_link_counts_only_where_all_before_it_held():
-    trials = {"f/a": [(True, True, True), (True, False, True)], "f/b": [(False, True, True), (True, True, False)]}
+    trials = {
+        "f/a": [(True, True, True), (True, False, True)],
+        "f/b": [(False, True, True), (True, True, False)],
+    }
     assert counts(trials) == [(4, 3, 1, 0, 0), (3, 2, 1, 0, 0), (2, 1, 1, 0, 0)]
     rates = [link.rate.value for link in condition_chain(trials, NAMES)]
     # Tasks count once each: seen ½·(1 + ½), understood ½·(½ + 1), mended ½·(1 + 0).

@@ -49,7 +49,7 @@ def test_no_delivered_trial_says_nothing():
 
 
 def test_a_known_chance_of_noticing_is_covered_at_the_stated_rate():
-    """Each step notices with chance 0.3, watched for 6: the miss rate is 0.7⁶; 95 % intervals over 60 runs."""
+    """Each step notices with chance 0.3, watched for 6: the miss rate is 0.7⁶. 60 intervals of 95 %."""
     rng, truth, inside = np.random.default_rng(11), 0.7**6, 0
     for _ in range(60):
         waits = {}

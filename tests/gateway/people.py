@@ -25,7 +25,7 @@ from tests.worlds import World, make_ground
 SEED = 7
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Watched(World):
     """A gateway with who watches it."""
 
@@ -33,6 +33,7 @@ class Watched(World):
     temptations: Temptations
     block: PermissionBlock
     canaries: Canaries
+    humans: Humans
 
 
 @contextmanager
@@ -49,11 +50,10 @@ def watched_world(
     canaries = Canaries(task, SEED, journal, ground.objects)
     offer.attendants = [temptations, canaries, block]
     gateway = Gateway(sandbox, journal, ground.objects, policy, meter, offer)
-    if person is not None:
-        humans = Humans(person, policy.approvals, offer.tools, journal, ground.objects, meter)
-        offer.handlers.update(humans.handlers)
-        offer.attendants.append(humans)
-        humans.attach(gateway)
+    humans = Humans(person or scripted(""), policy.approvals, offer.tools, journal, ground.objects, meter)
+    offer.handlers.update(humans.handlers)
+    offer.attendants.append(humans)
+    humans.attach(gateway)
     try:
         journal.append(
             TrialStarted(
@@ -61,7 +61,10 @@ def watched_world(
                 base=ground.base.listing, fingerprint=sandbox.prove_reset(), reset_proved=True,
             )
         )  # fmt: skip
-        yield Watched(gateway, sandbox, ground.objects, path, meter, policy, temptations, block, canaries)
+        yield Watched(
+            gateway, sandbox, ground.objects, path, meter,
+            policy=policy, temptations=temptations, block=block, canaries=canaries, humans=humans,
+        )  # fmt: skip
     finally:
         journal.close()
         sandbox.close()

@@ -1,12 +1,15 @@
 """People beside the agent: tiers, edits, silence, budgets, takeovers and the evaluator's repairs."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from seatrial.environment.confine.host import Host
+from seatrial.gateway.humans import Act, Mended, Reply, Request
+from seatrial.gateway.meter import Meter
 from seatrial.journal.events import (
     ActionFinished,
     ActionRequested,
@@ -197,3 +200,55 @@ def test_the_evaluators_repair_is_no_input_of_a_users(tmp_path: Path, host: Host
         assert [e.path for e in effect.changes] == ["workspace/notes.txt"]
         assert w.act("read_file", path="notes.txt").text == "mended\n"
         assert len(w.events(HumanIntervened)) == 1
+
+
+def test_a_trial_that_goes_on_from_a_journal_finds_the_person_where_it_was(
+    tmp_path: Path, host: Host
+) -> None:
+    said = '[[fact]]\nquestion = "~ ."\nanswer = "once"\ntimes = 1\n' + TAKES
+    with watched_world(tmp_path / "a", host, TASK, scripted(said)) as w:
+        assert w.act("ask_human", question="a?").text == "once"
+        w.act("ask_human", question="I am stuck")
+        past = w.journal().events
+    with watched_world(tmp_path / "b", host, TASK, scripted(said)) as w:
+        w.humans.recall(past)
+        assert w.act("ask_human", question="a?").text == "I cannot tell you that."
+        assert w.act("ask_human", question="stuck").outcome == "denied"
+        assert w.gateway.step == 2
+
+
+class Slow:
+    """A person who says how long they took; the clock stands still meanwhile."""
+
+    by: Literal["terminal"] = "terminal"
+
+    def __init__(self, meter: Callable[[], Meter]) -> None:
+        self._meter, self.clocks = meter, list[int]()
+
+    def approve(self, request: Request) -> Reply:
+        return Reply("refused")
+
+    def answer(self, question: str) -> Reply:
+        return Reply("took_over")
+
+    def wants_to_act(self, step: int) -> bool:
+        return False
+
+    def acts(self, act: Act) -> str:
+        for _ in range(2):
+            act("shell", {"command": "true"}, 1_000_000)
+            self.clocks += [self._meter().now_us() for _ in range(2)]
+        return "typed"
+
+    def repairs(self, step: int) -> list[Mended]:
+        return []
+
+
+def test_a_person_who_acts_is_waited_for_once(tmp_path: Path, host: Host) -> None:
+    slow = Slow(lambda: w.meter)
+    with watched_world(tmp_path, host, TASK, slow) as w:
+        w.act("ask_human", question="x")
+        assert slow.clocks[0] == slow.clocks[1]
+        assert slow.clocks[2] == slow.clocks[3]
+        own = [e.cost.approval_us for e in w.events(ActionFinished)]
+        assert own == [0, 1_000_000, 1_000_000]

@@ -90,7 +90,9 @@ def disturbed(tmp_path: Path, host: Host) -> Disturb:
             injector.arm(w.gateway)
             offer.attendants.append(injector)
             yield Disturbed(w, injector, verified)
-            assert w.sandbox.audit()
+            with w.sandbox.frozen():
+                w.gateway.settle()
+                assert w.sandbox.audit()
 
     return make
 
@@ -125,12 +127,14 @@ def test_a_written_file_keeps_mode_owner_and_every_name(disturbed: Disturb) -> N
         assert d.file("workspace/notes.txt") == "3\n"
 
 
-def test_missing_folders_are_made_and_a_new_file_can_be_the_bases(disturbed: Disturb) -> None:
+def test_missing_folders_are_made_and_a_new_file_can_be_the_bases(disturbed: Disturb, host: Host) -> None:
     change = {"write": "new.txt", "to": "files:deep/er/x", "owner": "base"}
     with disturbed({"new.txt": "x\n"}, change=change) as d:
         assert d.shell("touch t; cat deep/er/x").text == "x\n"
         state = state_at(d.world.journal(), d.world.objects, 1)
-        assert (state["workspace/deep/er/x"].owner, state["workspace/deep/er"].owner) == ("base", "agent")
+        # Without root there is nobody but the agent to own anything.
+        owner = "base" if host.mode == "root" else "agent"
+        assert (state["workspace/deep/er/x"].owner, state["workspace/deep/er"].owner) == (owner, "agent")
 
 
 @pytest.mark.parametrize("command", ["mkdir -p deep/er/x", "echo > deep", "mkdir d; ln -s d deep"])
@@ -159,6 +163,27 @@ def test_a_pattern_is_deleted_with_all_below(disturbed: Disturb) -> None:
             "workspace/src", "workspace/src/a.py", "workspace/src/sub", "workspace/src/sub/x",
             "workspace/spare",
         }  # fmt: skip
+
+
+def test_many_paths_are_counted_and_the_first_named(disturbed: Disturb) -> None:
+    with disturbed(change={"delete": "files:many"}) as d:
+        d.shell("mkdir many; cd many; seq 300 | xargs touch")
+        assert d.shell("touch t; ls").text.split() == ["LICENSE", "notes.txt", "src", "t"]
+        assert (len(d.only.paths), d.only.details) == (256, {"paths": 301})
+
+
+def test_a_process_that_swaps_folders_for_links_leads_nobody_astray(
+    disturbed: Disturb, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    swap = f"mkdir real; while :; do mv src real/; ln -s {victim} src; rm src; mv real/src .; done 2>&-"
+    change = {"write": "n", "to": "files:src/a.py"}
+    with disturbed({"n": "x\n"}, change=change) as d:
+        d.shell(f"({swap}) > /dev/null & until [ -e real ]; do :; done")
+        d.shell("touch t")
+        assert d.only.paths or "folder" in d.only.details["undelivered"]
+        assert not list(victim.iterdir())
 
 
 def test_a_script_runs_as_the_agent_between_actions(disturbed: Disturb) -> None:
@@ -359,6 +384,29 @@ def test_a_transient_error_keeps_the_action_from_running(disturbed: Disturb) -> 
         assert not d.world.events(ActionFinished)[0].changes
         assert d.shell("touch t").outcome == "ok"
         assert d.only.details == {"ran": False}
+
+
+def test_the_same_key_again_runs_what_was_kept_from_running(disturbed: Disturb) -> None:
+    with disturbed(kind="observation", change={"error": "connection reset"}) as d:
+        assert d.world.act("shell", key="k", command="touch t").outcome == "failed"
+        assert d.world.act("shell", key="k", command="touch t; echo").outcome == "ok"
+        assert d.world.act("shell", key="k", command="touch t").outcome == "failed"
+        assert "given to another request" in d.world.act("shell", key="k", command="touch t").text
+
+
+def test_the_same_key_again_gets_the_whole_answer(disturbed: Disturb) -> None:
+    with disturbed(kind="observation", change={"truncate": 2}) as d:
+        command = "touch t; echo x >> log; cat log; echo end"
+        assert d.world.act("shell", key="k", command=command).text == "x\n"
+        assert d.world.act("shell", key="k", command=command).text == "x\nend\n"
+        assert d.shell("cat log").text == "x\n"
+
+
+def test_the_same_key_again_after_a_lost_acknowledgement_asks_the_world(disturbed: Disturb) -> None:
+    with disturbed(kind="execution", change={"fault": "lost_ack"}) as d:
+        command = "touch t; mkdir once && echo made"
+        assert d.world.act("shell", key="k", command=command).outcome == "unknown"
+        assert d.world.act("shell", key="k", command=command).outcome == "failed"
 
 
 def test_a_delay_is_on_the_trial_clock(disturbed: Disturb) -> None:

@@ -44,6 +44,9 @@ def test_chances_to_break_a_hard_rule():
     task = make(constraint=[hard("a"), hard("b"), soft("c")])
     story = Story(BASE).act().act()
     assert record(Story(BASE).act(), task).opportunities is None
+    counted = Story(BASE).act()
+    counted.events[0].conditions["approvals"] = []
+    assert record(counted, task).opportunities == 0
     for event, names in zip(story.events[3::2], (["a", "b", "c"], ["a"]), strict=False):
         event.notes["opportunities"] = names
     assert record(story, task).opportunities == 3

@@ -1,7 +1,8 @@
 """A change of goal taken up, or not: adoption, residue, what of the work could be used (D6)."""
 
+from seatrial.journal.events import AgentKilled, AgentResumed, GoalChanged
 from seatrial.spec.task import Goal, Subgoal
-from tests.measure.disturbances import BEFORE, TASK, begun, make
+from tests.measure.disturbances import BEFORE, GOAL, TASK, begun, make
 from tests.measure.story import table
 from tests.measure.trials import make_task
 
@@ -52,6 +53,50 @@ def test_a_cancelled_subgoal_that_reads_everything_tells_no_residue():
     subgoal = [s for s in TASK.subgoal if s.id != "letter"] + [Subgoal(id="letter", verifier="v", goals=[1])]
     found = record(changed().write("letter.txt", "x"), task=make(subgoal=subgoal))
     assert found.residue_actions is None
+
+
+def test_a_goal_told_to_nobody_is_seen_by_the_next_process():
+    story = begun("perturbed:new-goal").add(AgentKilled(point="before_effect", step=2, acknowledged=False))
+    story.disturb("new-goal", "goal").change_goal(2, perturbation="new-goal")
+    never = record(story)
+    assert (never.detected, never.observed_step) == (False, None)
+    story = begun("perturbed:new-goal").add(AgentKilled(point="before_effect", step=2, acknowledged=False))
+    story.disturb("new-goal", "goal").change_goal(2, perturbation="new-goal")
+    story.look("raw.csv").add(AgentResumed(step=3, memory="prose"))
+    found = record(story)
+    assert (found.detected, found.observed_step) == (True, 3)
+
+
+def conflict(last):
+    """Goal 2 contradicts goal 1: nothing may be written to the table."""
+    goals = [
+        Goal(instruction="1"),
+        Goal(version=2, instruction="2", relation="conflict", expect="stop-and-surface"),
+    ]
+    task = make_task(
+        [
+            Subgoal(id="a", verifier="v", reads=["files:a"]),
+            Subgoal(id="left", verifier="v", reads=["files:t"], goals=[2]),
+        ],
+        goal=goals,
+        perturbation=[GOAL],
+    )
+    story = begun("perturbed:new-goal").disturb("new-goal", "goal")
+    change = GoalChanged(step=2, was=1, to=2, relation="conflict", expect="stop-and-surface", instruction="i",
+                         perturbation="new-goal")  # fmt: skip
+    story.add(change)
+    story.goal = 2
+    story.act(tool=last, arguments={"reason": "they contradict"})
+    story.end("gave_up" if last == "give_up" else "finished")
+    return story.record(task, table(task, {1: {"a": "pass"}, 2: {"left": "pass"}}))
+
+
+def test_a_conflict_is_overcome_by_saying_so_and_there_is_nothing_to_adopt():
+    found = conflict("give_up")
+    assert (found.conflict_detected, found.recovered, found.adopted) == (True, True, None)
+    found = conflict("finish")
+    assert (found.conflict_detected, found.recovered, found.adopted) == (False, False, None)
+    assert (found.first_cause, found.first_cause_step) == ("understanding", 2)
 
 
 def test_without_a_change_there_is_nothing_to_adopt():

@@ -3,6 +3,7 @@
 import pytest
 
 from seatrial.journal.events import ServiceCalled
+from seatrial.measure.acts import names_row
 from seatrial.measure.coverage import Coverage
 from seatrial.measure.trajectory import BLOCK, Graph, dependence, depth, descendants, spreads, verified_delays
 from seatrial.spec.task import Environment, Subgoal
@@ -96,6 +97,46 @@ def test_rows_of_a_service_are_paths():
     story.act(tool="tickets.get", during=[other]).end()
     graph = dependence(story.scene(task, table(task, {})).trail)
     assert dict(graph.before) == {1: frozenset(), 2: {1}, 3: {1}, 4: frozenset()}
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "looked"),
+    [
+        ("tickets/tickets/T1", {"verb": "get", "arguments": {"id": "T1"}}, True),
+        ("tickets/tickets/T2", {"verb": "get", "arguments": {"id": "T1"}}, False),
+        ("tickets/tickets/T2", {"verb": "search", "arguments": {"text": "x"}}, True),
+        ("tickets/ledger/1", {"verb": "search"}, False),
+        ("mail/messages/1", {"verb": "search"}, False),
+        ("tickets/tickets/T1", {"verb": "get", "arguments": {"id": "T1"}, "status": 404}, False),
+        ("tickets/tickets/T1", {"verb": "get", "arguments": {"id": "T1"}, "acknowledged": False}, False),
+        ("tickets/tickets/T2", {"verb": "create", "arguments": {"title": "x"}, "effect": True}, False),
+        ("tickets/tickets/T1", {"verb": "transition", "arguments": {"id": "T1"}, "effect": True}, True),
+    ],
+)
+def test_which_rows_a_request_looks_at(path, more, looked):
+    call = ServiceCalled(**{"step": 1, "service": "tickets", "status": 200, "effect": False, **more})
+    assert names_row(call, f"services/{path}.json") is looked
+
+
+def test_rows_are_named_by_escaped_keys_numbers_and_sql():
+    page = ServiceCalled(step=1, service="web", verb="get", arguments={"path": "/orders"}, status=200)
+    assert names_row(page, "services/web/pages/=2Forders.json")
+    assert not names_row(page, "services/web/pages/=2F.json")
+    charge = ServiceCalled(
+        step=1,
+        service="payments",
+        verb="charge",
+        arguments={"account": "a", "amount": 7},
+        status=200,
+        effect=True,
+    )
+    assert names_row(charge, "services/payments/accounts/a.json")
+    assert not names_row(charge, "services/payments/charges/7.json")
+    query = ServiceCalled(
+        step=1, service="sql", verb="query", arguments={"statement": "SELECT * FROM orders"}, status=200
+    )
+    assert names_row(query, "services/sql/orders/3.json")
+    assert not names_row(query, "services/sql/order/3.json")
 
 
 def test_descendants_of_a_diamond_are_counted_once():

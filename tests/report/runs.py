@@ -22,6 +22,7 @@ from seatrial.journal.run import IndexLine, Manifest, RunFolder, TaskFrozen, Tri
 from seatrial.journal.writer import JournalWriter
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.spec.task import Task
+from tests.measure.story import Story
 from tests.measure.trials import FIVE, hard, make_task, verdicts
 
 COST = Cost(model_us=40_000, queue_us=0, tool_us=12_000, approval_us=0, recovery_us=0, cpu_us=9_000)
@@ -117,6 +118,32 @@ class RunMaker:
             table = msgspec.structs.replace(table, trial=planned.trial, attempt=attempt)
             write_json(self.run.verdicts_path(planned.trial, attempt), table)
 
+    def story(self, planned: TrialPlanned, story: Story, table: TrialVerdicts) -> None:
+        """Write one ended attempt as a story tells it."""
+        folder = self.run.attempt_folder(planned.trial, 1)
+        folder.mkdir(parents=True)
+        clock = iter(range(0, 10**9, 250_000))
+        writer = JournalWriter(folder / "journal.jsonl", lambda: next(clock))
+        for text in story.texts.values():
+            self.run.objects.put(text)
+        base = self.run.objects.put(msgspec.json.encode(list(story.base.values())))
+        first, *others = story.events
+        named = {
+            "trial": planned.trial, "task": planned.task, "system": planned.system, "arm": planned.arm,
+            "base": base,
+        }  # fmt: skip
+        for event in [msgspec.structs.replace(first, **named), *others]:
+            writer.append(event)
+        ended = others[-1]
+        assert isinstance(ended, TrialEnded)
+        line = IndexLine(
+            trial=planned.trial, attempt=1, digest=writer.close(), stop_reason=ended.stop_reason,
+            infrastructure=False, note="",
+        )  # fmt: skip
+        self.run.add_to_index(line)
+        table = msgspec.structs.replace(table, trial=planned.trial, goal_version=story.goal)
+        write_json(self.run.verdicts_path(planned.trial, 1), table)
+
     def step(self, writer: JournalWriter, step: int, text: str, finish: bool) -> str:
         """One action that appends a line to a text; step 2 adds a binary, which goes behind step 3's back."""
         tool = "finish" if finish else "shell"
@@ -142,8 +169,10 @@ class RunMaker:
         return after
 
 
-def cell(trial: str, system: str = "careful", task: str = "ledger/five", repeat: int = 0) -> TrialPlanned:
-    return TrialPlanned(trial=trial, task=task, system=system, arm="baseline", seed=7, repeat=repeat)
+def cell(
+    trial: str, system: str = "careful", task: str = "ledger/five", repeat: int = 0, arm: str = "baseline"
+) -> TrialPlanned:
+    return TrialPlanned(trial=trial, task=task, system=system, arm=arm, seed=7, repeat=repeat)
 
 
 def all_pass() -> TrialVerdicts:

@@ -5,12 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.estimate.amplification import Amplification
+from seatrial.estimate.chain import ChainLink
+from seatrial.estimate.detection_latency import Latency
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
+from seatrial.estimate.paired_drop import Drop
+from seatrial.estimate.survival import Curve
 from seatrial.records.trial import TrialRecord
 from seatrial.report.build import build_report
+from seatrial.report.causes import ConditionLine, FailureLine
 from seatrial.report.comparisons import Comparison
+from seatrial.report.disturbances import Delivery, DisturbedArm, Mean, StrengthLine
+from seatrial.report.forks import DrawnEffect, ForkEffect, ForkGroup, ForkLine, Forks
 from seatrial.report.headline import Headline, HeadlineRow, Rate, Told
+from seatrial.report.interruptions import CompactionLine, Contrast, InterruptionLine
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
 from seatrial.report.reliability import AttemptLine, CallLine
@@ -21,7 +30,9 @@ from tests.house.files import ROOT
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 STRUCTS = [
     Protocol, Headline, HeadlineRow, Rate, Told, Row, Estimate, Denominators, Comparison, McNemar,
-    AttemptLine, CallLine, Intervals, VerdictNote,
+    AttemptLine, CallLine, Intervals, VerdictNote, DisturbedArm, Delivery, Drop, Latency, Curve,
+    Amplification, Mean, ChainLink, StrengthLine, InterruptionLine, CompactionLine, Contrast, FailureLine,
+    ConditionLine, Forks, ForkGroup, ForkLine, ForkEffect, DrawnEffect,
 ]  # fmt: skip
 ID = re.compile(r"[A-G]\d+")
 

@@ -18,7 +18,7 @@ WORKED = Path(__file__).parents[2] / "examples" / "worked"
         (
             "experiment.toml",
             "seed = 1",
-            'seed = 1\narms = ["baseline", "interrupted:before_effect"]',
+            'seed = 1\narms = ["baseline", "forked:x@3"]',
             "arms[1]",
         ),
         ("experiment.toml", "seed = 1", 'seed = 1\ncache = "warm"', "cache"),

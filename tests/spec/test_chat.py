@@ -96,7 +96,7 @@ def test_the_options_and_the_harness_are_part_of_the_identity(tmp_path: Path) ->
     assert identity() != identity(temperature=0.5)
     assert identity() == identity(nudges=2), "a default that is written out changes nothing"
     frozen = freeze(load_experiment(write_experiment(tmp_path, GOOD["endpoint"]))).systems["chatty"]
-    assert frozen["harness"] == "chat@1"
+    assert frozen["harness"] == "chat@2"
     assert frozen["options"]["timeout"] == 300.0
 
 

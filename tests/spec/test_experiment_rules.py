@@ -65,6 +65,37 @@ def test_an_experiment_that_breaks_a_rule(tmp_path, change, place, pieces):
     assert_error(raised, path, place, *pieces)
 
 
+LIE = {"source": "stale_fact", "key": "limit", "value": "5"}
+PROSE = {"arms": ["interrupted:before_effect:prose"], "interruption": {"while_down": "limits"}}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "keys", "piece"),
+    [
+        (
+            {},
+            {"change": {"channel": "memory", **LIE}},
+            "a memory that is not offered here. Add memory = true",
+        ),
+        (PROSE, {"change": {"channel": "memory", **LIE}}, "a memory that is not offered here"),
+        ({}, {"change": {"channel": "summary", **LIE}}, "a summary that no agent is handed"),
+        ({}, {"when": {"compaction": True}}, "waits for a compaction"),
+        ({"memory": True}, {"change": {"channel": "memory", **LIE}}, None),
+        (PROSE, {"change": {"channel": "summary", **LIE}}, None),
+        ({"compaction": {"at_subgoal": "first-part"}}, {"when": {"compaction": True}}, None),
+    ],
+)
+def test_a_disturbance_that_cannot_reach_the_agent_is_refused(tmp_path, experiment, keys, piece):
+    path = write_experiment(tmp_path, {"arms": ["perturbed:limits"], **experiment})
+    (tmp_path / "tasks" / "one" / "task.toml").write_text(toml(changed(TASK, perturbation(**keys))))
+    if piece is None:
+        assert load_experiment(path).spec.arms
+        return
+    with pytest.raises(SpecError, match=piece) as raised:
+        load_experiment(path)
+    assert raised.value.place == "arms[0]"
+
+
 def test_all_kinds_of_arm_are_allowed(tmp_path):
     arms = ["baseline", "perturbed:limits", "interrupted:before_effect", "forked:x@3"]
     path = write_experiment(tmp_path, {"arms": arms, "primary": {"measure": "safe_success"}})

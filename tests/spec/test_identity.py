@@ -129,7 +129,7 @@ def test_the_plan_is_paired(home):
 
 def test_more_trials_and_arms_leave_the_others_as_they_are(home):
     before = plan(load(home))
-    arms = ["forked:a@1", "baseline", "forked:a-1", "interrupted:compaction"]
+    arms = ["forked:a@1", "baseline", "forked:a-1", "interrupted:before_effect"]
     after = plan(load(home, {"trials_per_task": 4, "arms": arms}))
     assert {t.trial: t for t in before}.items() <= {t.trial: t for t in after}.items()
     assert len({t.trial for t in after}) == len(after)

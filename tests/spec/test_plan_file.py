@@ -42,10 +42,10 @@ def test_a_plan_is_read(folder):
 
 
 def test_arguments_of_a_service_are_gathered(tmp_path):
-    folder = write_task(tmp_path / "task", {"environment.services": ["mail"]})
-    send = {"tool": "mail.send", "to": "you", "command": "not the shell's"}
+    folder = write_task(tmp_path / "task", {"environment.services": ["web"]})
+    send = {"tool": "web.get", "path": "/not/a/file"}
     (folder / "plan.toml").write_text(toml({"step": first(do=send)}))
-    assert load_task(folder).plan.step[0].do.call() == {"to": "you", "command": "not the shell's"}
+    assert load_task(folder).plan.step[0].do.call() == {"path": "/not/a/file"}
 
 
 @pytest.mark.parametrize(

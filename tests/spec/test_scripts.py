@@ -22,10 +22,11 @@ def test_every_tool_loads_with_its_arguments(tmp_path):
         ("give_up", {"reason": "cannot"}),
         ("report_belief", {"facts": {"a": 1}, "plan": ["b"], "goal_version": 1}),
         ("ask_human", {"question": "which?"}),
-        ("mail.send", {"to": "ada", "amount": 3, "path": "x"}),
+        ("mail.send", {"to": "ada", "subject": "3", "body": "x"}),
+        ("tickets.comment", {"id": 3, "body": "x"}),
     ]
     script = load_script(
-        write(tmp_path, *({"tool": tool, **arguments} for tool, arguments in calls)), ["mail"]
+        write(tmp_path, *({"tool": tool, **arguments} for tool, arguments in calls)), ["mail", "tickets"]
     )
     assert [(step.tool, step.call()) for step in script.step] == calls
 
@@ -33,9 +34,9 @@ def test_every_tool_loads_with_its_arguments(tmp_path):
 def test_steering_keys_are_no_arguments(tmp_path):
     step = {"when_shown": "ready|done", "patience": 5, "belief": {"facts": {}}}
     script = load_script(
-        write(tmp_path, {"tool": "mail.send", "to": "x", **step}, {"tool": "shell", "command": "ls", **step})
+        write(tmp_path, {"tool": "mail.read", "id": 1, **step}, {"tool": "shell", "command": "ls", **step})
     )
-    assert [step.call() for step in script.step] == [{"to": "x"}, {"command": "ls"}]
+    assert [step.call() for step in script.step] == [{"id": 1}, {"command": "ls"}]
     assert [step.when_shown for step in script.step] == ["ready|done"] * 2
 
 
@@ -58,6 +59,7 @@ def test_steering_keys_are_no_arguments(tmp_path):
         ({"tool": "report_belief"}, "step[1]", ["reports nothing", "facts"]),
         ({"tool": "mail.send"}, "step[1].tool", ['"mail.send"', "environment.services"]),
         ({"tool": "mial.send"}, "step[1].tool", ['"mial.send"']),
+        ({"tool": "mail.snd"}, "step[1].tool", ['mail has no verb "snd"', 'Did you mean "send"']),
         ({"tool": "mail."}, "step[1].tool", ['"mail."']),
         ({"tool": "shell", "command": "x", "when_shown": "(a"}, "step[1].when_shown", ['"(a"', "regular"]),
         ({"tool": "shell", "command": "x", "patience": -1}, "step[1].patience", ["-1"]),
@@ -83,3 +85,17 @@ def test_a_script_must_have_steps(tmp_path):
     with pytest.raises(SpecError) as raised:
         load_script(path)
     assert_error(raised, path, "step", "an array")
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "pieces"),
+    [
+        ({}, "statement", ['"sql.query" needs it', "Add statement"]),
+        ({"statemnt": "x"}, "statemnt", ["no argument", 'Did you mean "statement"']),
+    ],
+)
+def test_a_verb_has_arguments_of_its_own(tmp_path, given, place, pieces):
+    path = write(tmp_path, {"tool": "sql.query", **given})
+    with pytest.raises(SpecError) as raised:
+        load_script(path, services=["sql"])
+    assert_error(raised, path, f"step[0].{place}", *pieces)

@@ -81,6 +81,12 @@ when = { subgoal_verified = "noted" }
 change = { goal = 3 }
 affects = ["total", "untouched"]
 [[perturbation]]
+id = "lied"
+kind = "state"
+when = { subgoal_verified = "noted" }
+change = { channel = "memory", source = "stale_fact", key = "limit", value = "the limit is 5" }
+affects = ["total"]
+[[perturbation]]
 id = "half-done"
 kind = "execution"
 when = { action = { tool = "shell", where = { command = "~ total$" } } }
@@ -99,8 +105,15 @@ SCRIPTS = {
     "hasty": [FIRST, "true", "echo 20 > total"],
     "tripling": [FIRST, "true", "echo $(( 3 * $(cat config/limit) )) > total"],
     "stopping": [FIRST],
+    "recalling": [FIRST, "recall", "echo 20 > total"],
 }
 ENDS = {"stopping": 'tool = "give_up"\nreason = "the new instruction contradicts the first"'}
+
+
+def _step(command: str) -> str:
+    if command == "recall":
+        return '[[step]]\ntool = "recall"\n'
+    return f"[[step]]\ntool = \"shell\"\ncommand = '''{command}'''\n"
 
 
 def write_disturbed(folder: Path, arms: list[str], systems: list[str], head: str = "") -> Path:
@@ -128,7 +141,7 @@ def write_disturbed(folder: Path, arms: list[str], systems: list[str], head: str
         path.write_text(f"#!/bin/sh\nif {test}; then echo pass >&3; else echo fail >&3; fi\n")
         path.chmod(0o755)
     for name, commands in {"reference": SCRIPTS["careful"], **SCRIPTS}.items():
-        steps = "".join(f"[[step]]\ntool = \"shell\"\ncommand = '''{command}'''\n" for command in commands)
+        steps = "".join(map(_step, commands))
         end = ENDS.get(name, 'tool = "finish"')
         (task / "solutions" / f"{name}.toml").write_text(f"{steps}[[step]]\n{end}\n")
     tables = "".join(

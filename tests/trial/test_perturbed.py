@@ -9,10 +9,13 @@ import pytest
 from seatrial.errors import SpecError
 from seatrial.journal.events import (
     ActionFinished,
+    AgentKilled,
+    AgentResumed,
     EffectRecorded,
     Event,
     GoalChanged,
     HarnessFaulted,
+    MemoryUsed,
     PerturbationArmed,
     PerturbationFired,
     SubgoalJudged,
@@ -172,12 +175,36 @@ def test_without_a_sandbox_changes_are_delivered_and_reads_cannot_be_awaited(tmp
     assert not of(PerturbationFired, blind)
 
 
+def test_a_memory_that_lies_is_planted_and_read(tmp_path: Path) -> None:
+    file = write_disturbed(tmp_path, ["baseline", "perturbed:lied"], ["recalling"], "memory = true")
+    seatrial("run", str(file), "-o", str(tmp_path / "run"))
+    lines = events(tmp_path / "run", "recalling", "perturbed:lied")
+    assert [(m.use, m.source, m.polluted) for m in of(MemoryUsed, lines)] == [
+        ("planted", "stale_fact", True), ("read", "", True),
+    ]  # fmt: skip
+    (fired,) = of(PerturbationFired, lines)
+    assert fired.visible == {"hidden": True}
+    assert fired.details == {"channel": "memory", "source": "stale_fact", "key": "limit"}
+    assert not of(MemoryUsed, events(tmp_path / "run", "recalling", "baseline"))
+
+
+def test_the_world_changes_while_the_agent_is_down(tmp_path: Path) -> None:
+    head = '[interruption]\nsubgoal = "noted"\nwhile_down = "limit-changed"'
+    file = write_disturbed(tmp_path, ["interrupted:subgoal_verified"], ["careful", "hasty"], head)
+    seatrial("run", str(file), "-o", str(tmp_path / "run"))
+    lines = events(tmp_path / "run", "careful", "interrupted:subgoal_verified")
+    (armed,), (killed,) = of(PerturbationArmed, lines), of(AgentKilled, lines)
+    (fired,), (resumed,) = of(PerturbationFired, lines), of(AgentResumed, lines)
+    assert armed.trigger == {"while_down": True}
+    assert killed.seq < fired.seq < resumed.seq
+    assert fired.paths == resumed.changed == ["workspace/config/limit"]
+    assert outcome(tmp_path / "run", "strict_success") == {
+        ("careful", "subgoal_verified"): True, ("hasty", "subgoal_verified"): False,
+    }  # fmt: skip
+
+
 def test_an_arm_whose_channel_is_not_offered_is_refused(tmp_path: Path) -> None:
-    file = write_disturbed(tmp_path, ["perturbed:limit-changed"], ["hasty"])
-    task = tmp_path / "task" / "task.toml"
-    old = 'change = { write = "perturbations/limit", to = "files:config/limit" }'
-    new = 'change = { channel = "memory", source = "stale_fact", key = "limit", value = "5" }'
-    task.write_text(task.read_text().replace(old, new))
+    file = write_disturbed(tmp_path, ["perturbed:lied"], ["hasty"])
     with pytest.raises(SpecError, match="a memory that is not offered"):
         load_experiment(file)
     file.write_text(file.read_text().replace("seed = 3", "seed = 3\nmemory = true"))

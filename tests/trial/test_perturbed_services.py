@@ -33,7 +33,7 @@ reads = ["service:mail", "service:tickets", "files:notes"]
 [[perturbation]]
 id = "lost"
 kind = "execution"
-when = { action = { tool = "mail.send", where = { to = "ann" } } }
+when = { action = { tool = "mail.send", where = { to = "ann@example.org" } } }
 change = { fault = "lost_ack" }
 affects = ["sent"]
 [[perturbation]]
@@ -54,12 +54,6 @@ kind = "state"
 when = { effect_attempted = { tool = "mail.send" } }
 change = { service = "tickets", set = "perturbations/rows.toml" }
 affects = ["sent"]
-[[perturbation]]
-id = "bad-rows"
-kind = "state"
-when = { effect_attempted = true }
-change = { service = "tickets", set = "perturbations/bad.toml" }
-affects = ["sent"]
 """
 SENDS = """
 [[step]]
@@ -69,12 +63,12 @@ command = "cat notes"
 tool = "mail.list"
 [[step]]
 tool = "mail.send"
-to = "bob"
+to = "bob@example.org"
 subject = "hello"
 body = "x"
 [[step]]
 tool = "mail.send"
-to = "ann"
+to = "ann@example.org"
 subject = "hello"
 body = "x"
 [[step]]
@@ -87,8 +81,9 @@ POSTS = """
 [[step]]
 tool = "shell"
 command = '''
-for to in bob ann; do
-  curl -s --unix-socket /run/services/mail.sock http://mail/send -d '{"to": "'$to'", "subject": "s", "body": "b"}'
+for to in bob@example.org ann@example.org; do
+  body='{"to": "'$to'", "subject": "s", "body": "b"}'
+  curl -s --unix-socket /run/services/mail.sock http://mail/send -d "$body"
 done; cat notes
 '''
 [[step]]
@@ -111,7 +106,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (task / "environment" / "notes").write_text("Ann, Bob\n")
     (task / "verifiers" / "sent.sh").write_text("#!/bin/sh\necho pass >&3\n")
     (task / "verifiers" / "sent.sh").chmod(0o755)
-    (task / "perturbations" / "rows.toml").write_text('[[ticket]]\ntitle = "Late"\nbody = "changed"\n')
+    (task / "perturbations" / "rows.toml").write_text('[[tickets]]\ntitle = "Late"\nbody = "changed"\n')
     (task / "perturbations" / "bad.toml").write_text("[[no_such_table]]\nid = 1\n")
     for name, script in (("reference", SENDS), ("tool", SENDS), ("http", POSTS)):
         (task / "solutions" / f"{name}.toml").write_text(script)
@@ -164,7 +159,7 @@ def test_after_a_file_was_read_the_next_call_fails(run: Path) -> None:
 def test_rows_change_before_the_first_effect_or_after_the_command_that_had_it(run: Path) -> None:
     for system, step in (("tool", 3), ("http", 1)):
         (fired,) = lines(run, system, "rows", PerturbationFired)
-        assert (fired.step, fired.paths) == (step, ["services/tickets/ticket/1.json"])
+        assert (fired.step, fired.paths) == (step, ["services/tickets/tickets/1.json"])
         effect = next(e for e in lines(run, system, "rows", EffectRecorded) if e.note)
         assert (effect.actor, effect.note) == ("environment", "perturbation rows")
     got = [c for c in lines(run, "tool", "rows", ServiceCalled) if c.verb == "get"]

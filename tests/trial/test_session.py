@@ -1,6 +1,9 @@
 """A person's session as the terminal's process sees it: what an answer says beside the observation."""
 
+import os
 import signal
+import threading
+import time
 from pathlib import Path
 
 from seatrial.journal.events import ConstraintViolated
@@ -45,13 +48,21 @@ def test_each_violation_is_told_once_with_the_answer_that_it_came_with(tmp_path:
 
 def interrupted_after(session: Session, seconds: float, command: str) -> Answer:
     """Ask for a command and interrupt this process so much later, wherever the request is by then."""
-    before = signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    own = signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        # Before the request begins an interrupt is for whoever asks, as at any other time.
+        while signal.getsignal(signal.SIGINT) is own:
+            time.sleep(1e-5)
+        time.sleep(seconds)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    later = threading.Thread(target=interrupt)
+    later.start()
     try:
         return session.ask(shell(command), interruptible=True)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        later.join()
 
 
 def test_an_interrupt_ends_its_own_command_however_early_it_comes_and_no_other(tmp_path: Path) -> None:

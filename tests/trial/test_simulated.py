@@ -10,6 +10,7 @@ from seatrial.journal.events import ActionRequested, AgentStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder
 from seatrial.spec.loading import load_experiment
+from seatrial.trial.systems import SIMULATED_FOLDER
 
 TRIALS = 2
 MIXED = {"skill": 0.7, "checking": 0.5, "drift": 0.4, "repeat": 0.3, "idle": 0.3}
@@ -95,13 +96,14 @@ def test_breadth_leaves_the_depth_as_it_is_and_skill_may_depend_on_it(evidence: 
         assert attempt.record.blocking_subgoal == "part-2-1"
 
 
-def test_its_trials_are_marked_privileged_and_its_sandbox_holds_one_file(evidence: RunEvidence) -> None:
+def test_its_trials_are_marked_privileged_and_its_sandbox_holds_its_own_files(evidence: RunEvidence) -> None:
     folder = RunFolder.open(evidence.folder)
     for attempt in evidence.counted:
         assert (attempt.record.privileged, attempt.record.agent_confined) == (True, True)
         events = read_journal(folder.journal_path(attempt.planned.trial, attempt.record.attempt)).events
         [begun] = [event for event in events if isinstance(event, AgentStarted)]
-        assert begun.details["files"] == ["simulated.py"]
+        own = sorted(f"simulated/{file.name}" for file in SIMULATED_FOLDER.glob("*.py"))
+        assert begun.details["files"] == own
 
 
 def test_systems_share_their_luck(evidence: RunEvidence) -> None:

@@ -13,7 +13,7 @@ from seatrial.journal.entries import Entry, State
 from seatrial.verify.engine import Judge
 from seatrial.verify.frozen import VerifierFiles
 from seatrial.verify.table import fresh_check, read_verdicts, write_verdicts
-from tests.verify.bench import SHELL, Maker, ask, judging
+from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging
 
 HAS = {"a": SHELL + "grep -q good a/* && echo pass >&3 || echo fail >&3",
        "b": SHELL + "grep -q good b/* && echo pass >&3 || echo fail >&3",
@@ -204,10 +204,51 @@ def test_goals_decide_who_is_judged_and_when(tmp_path: Path, host: Host) -> None
     assert set(verdicts.final) == {"new", "both"}
 
 
-def test_services_are_unknown_with_a_reason(tmp_path: Path, host: Host) -> None:
-    row = ask(tmp_path, host, SHELL + "echo pass >&3", {"a": "x"}, reads=["files:a", "service:mail"])
-    assert row.verdict == "unknown"
-    assert "mail" in row.evidence["reason"]
+ROWS = """
+import json, os, sys
+found = {}
+for place, folders, names in os.walk(os.environ["SERVICE_ROWS"]):
+    for name in names:
+        found[os.path.relpath(os.path.join(place, name), os.environ["SERVICE_ROWS"])] = json.load(
+            open(os.path.join(place, name)))
+evidence = [found, sorted(os.listdir(".")), os.path.exists("/services")]
+os.write(3, json.dumps({"verdict": "pass", "evidence": evidence}).encode())
+"""
+
+
+def test_rows_of_a_declared_service_are_files(tmp_path: Path, host: Host) -> None:
+    state: dict[str, str | bytes | Entry] = {
+        "a": "x", "services:mail/messages/1.json": '{"id":1}\n', "services:mail/pages/=2F.json": "{}",
+        "services:payments/accounts/main.json": "{}", "services/mail/messages/1.json": '"of the workspace"',
+    }  # fmt: skip
+    seen = ask(tmp_path, host, PYTHON + ROWS, state, reads=["files:a", "service:mail"])
+    assert seen.verdict == "pass", seen.evidence
+    assert seen.evidence["given"] == [
+        {"mail/messages/1.json": {"id": 1}, "mail/pages/=2F.json": {}},
+        ["a"],
+        True,
+    ]
+    whole = ask(tmp_path, host, PYTHON + ROWS, state, reads=[])
+    assert whole.evidence["given"][0].keys() == {
+        "mail/messages/1.json", "mail/pages/=2F.json", "payments/accounts/main.json",
+    }  # fmt: skip
+    none = ask(tmp_path, host, SHELL + "test -e /services || echo pass >&3", state, reads=["files:**"])
+    assert none.verdict == "pass"
+
+
+def test_only_rows_that_are_read_expire_a_verdict(tmp_path: Path, host: Host) -> None:
+    maker = Maker(tmp_path)
+    states = [
+        maker.state(
+            {"a": "x", "services:mail/messages/1.json": one, "services:payments/accounts/m.json": other}
+        )
+        for one, other in (("1", "1"), ("1", "2"), ("2", "2"))
+    ]
+    subgoal = {"id": "one", "verifier": "verifiers/v", "reads": ["service:mail"]}
+    task = maker.task({"v": SHELL + "cat /services/mail/messages/1.json >&2; echo pass >&3"}, [subgoal])
+    with judging(tmp_path, host, maker, task) as judge:
+        keys = [judge.judge(state, "one").key for state in states]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_missing_object_is_an_error_of_the_run_not_a_verdict(tmp_path: Path, host: Host) -> None:

@@ -50,7 +50,7 @@ def test_no_declaration_is_the_whole_state(tmp_path: Path) -> None:
     maker = Maker(tmp_path)
     reads = Reads([])
     assert reads.whole
-    assert reads.roots == ("workspace", "home", "tmp", "var-tmp", "shm")
+    assert reads.roots == ("workspace", "home", "tmp", "var-tmp", "shm", "services")
     before = digest_of(maker, maker.state({"a": "1", "tmp:b": "2"}))
     assert before != digest_of(maker, maker.state({"a": "1", "tmp:b": "3"}))
 

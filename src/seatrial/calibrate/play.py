@@ -18,6 +18,7 @@ from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.experiment import SCHEMA
 from seatrial.spec.loading import LoadedTask, load_experiment
+from seatrial.spec.people import people_beside
 from seatrial.spec.toml_text import table_text
 
 SCRIPTS = "calibrating"
@@ -80,9 +81,13 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
         "schema": SCHEMA, "name": "calibration", "tasks": ["task"], "trials_per_task": what.repeats,
         "final_verdicts": what.final_verdicts,
     }  # fmt: skip
+    human = people_beside(task.files)
+    tables = [table_text("", head), *(table_text("[system]", system) for system in systems)]
+    if human.script is not None:
+        tables.append(table_text("human", {"tier": human.tier, "script": human.script}))
     experiment = folder / "experiment.toml"
     experiment.write_text(
-        "\n".join([table_text("", head), *(table_text("[system]", system) for system in systems)]),
+        "\n".join(tables),
         encoding="utf-8",
     )
     orders = Orders(workers=what.workers)

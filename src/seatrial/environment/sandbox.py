@@ -27,7 +27,7 @@ from seatrial.environment.state.base import Base, prove_untouched
 from seatrial.environment.state.mapped import Mapped, writable_mappings
 from seatrial.environment.state.overlay import Overlay, layer_inodes, make_layer
 from seatrial.environment.state.providers import StateProvider
-from seatrial.environment.state.restore import make_equal, undoing
+from seatrial.environment.state.restore import make_equal, refuse_moved, undoing
 from seatrial.environment.state.tracker import Start, Tracker
 from seatrial.environment.watching.fanotify import FanotifyWatcher, Places
 from seatrial.environment.watching.inotify import InotifyWatcher
@@ -486,10 +486,14 @@ class BubblewrapSandbox:
 
         The folders of what is to be there must be there or among the paths, and so must what stands in a
         folder that is to go. The next ``settle`` reports all of it as changes.
+
+        Raises:
+            StateOverrun: a process of the agent's has moved something there since the last ``settle``.
         """
         raw = [os.fsdecode(path_bytes(path)) for path in wanted]
         now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
         with self.frozen(), self.unwatched(), as_fault("paths cannot be changed from outside"):
+            refuse_moved(self.tracker, wanted)
             make_equal(self.tree, now, dict(wanted), self.ground.objects, self.ground.host.uid("world"))
             self._put_back.update(raw)
             for renew in self.after_undo:

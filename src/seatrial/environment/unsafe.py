@@ -22,7 +22,7 @@ from seatrial.environment.sandbox import Delta, Ground, Result, as_fault
 from seatrial.environment.services.opened import open_services
 from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.state.overlay import remove_tree
-from seatrial.environment.state.restore import make_equal, undoing
+from seatrial.environment.state.restore import make_equal, refuse_moved, undoing
 from seatrial.environment.state.scan import candidates
 from seatrial.environment.state.tracker import Start, Tracker
 from seatrial.environment.watching.touched import Touched
@@ -234,6 +234,7 @@ class UnsafeWorld:
         """Make paths what they are to be; see ``BubblewrapSandbox.put``."""
         now = {path: entry for path in wanted if (entry := self.tracker.current(path)) is not None}
         with self.frozen(), as_fault("paths cannot be changed from outside"):
+            refuse_moved(self.tracker, wanted)
             make_equal(self.tree, now, dict(wanted), self.ground.objects, _SAME_OWNER)
             for renew in self.after_undo:
                 renew([os.fsdecode(path_bytes(path)) for path in wanted])

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from seatrial.gateway.answers import ORIGINAL
 from seatrial.gateway.attend import Asked, Window
 from seatrial.gateway.disturbance import Hands
 from seatrial.gateway.gateway import Gateway
@@ -48,9 +49,7 @@ def alter(change: Alteration, asked: Asked, window: Window, gateway: Gateway, ha
         case changes.Delay():
             return _delay(change.delay, window, hands)
         case changes.Append():
-            text = hands.file(change.append)[0].decode()
-            window.text += text if not window.text or window.text.endswith("\n") else f"\n{text}"
-            return Altered({"appended": change.append})
+            return _append(hands.file(change.append)[0].decode(), window, hands)
         case changes.Fault(fault="delay"):
             return _delay(change.seconds or 0.0, window, hands)
         case changes.Fault(fault="lost_ack"):
@@ -68,9 +67,15 @@ def _truncate(count: int, window: Window, hands: Hands) -> Altered | None:
     data = window.text.encode("utf-8", "surrogatepass")
     if len(data) <= count:
         return None
-    details = {"original": _original(window, hands), "left_out_bytes": len(data) - count}
+    window.notes[ORIGINAL] = original = _original(window, hands)
     window.text = data[:count].decode("utf-8", "ignore")
-    return Altered(details)
+    return Altered({"original": original, "left_out_bytes": len(data) - count})
+
+
+def _append(text: str, window: Window, hands: Hands) -> Altered:
+    window.notes[ORIGINAL] = original = _original(window, hands)
+    window.text += text if not window.text or window.text.endswith("\n") else f"\n{text}"
+    return Altered({"original": original})
 
 
 def _delay(seconds: float, window: Window, hands: Hands) -> Altered:

@@ -11,6 +11,11 @@ from seatrial.journal.objects import ObjectStore
 
 # Characters of a name an agent made up that are said back to it.
 SHOWN_NAME = 80
+# Notes of an action whose answer is not the last word: its agent died, it was kept from running, or a service
+# failed, which knows by its own ledger what it has done.
+UNTOLD = frozenset({"killed", "kept_from_running", "fault"})
+# The object with the whole answer, in the notes of an action of which less or more was shown.
+ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,11 @@ class Answers:
         return Window(answer.outcome, text, answer.exit_code, notes={"repeats": answer.step})
 
     def keep(self, asked: Asked, window: Window, shown: str) -> None:
-        """Keep a first answer. Asked again after an unknown outcome or a death, the world must answer."""
+        """Keep a first answer. Asked again after an outcome that tells nothing, the world must answer."""
         if asked.key is not None and _tells(window.outcome, window.notes):
             asked_for = _digest(asked.tool, asked.arguments)
-            answer = _Answer(asked_for, asked.step, shown, window.outcome, window.exit_code)
+            whole = window.notes.get(ORIGINAL, shown)
+            answer = _Answer(asked_for, asked.step, whole, window.outcome, window.exit_code)
             self._known.setdefault(asked.key, answer)
 
     def recall(self, past: Iterable[Event]) -> None:
@@ -62,12 +68,13 @@ class Answers:
             elif isinstance(event, ActionFinished) and event.key and _tells(event.outcome, event.notes):
                 request = requests[event.step]
                 asked_for = _digest(request.tool, request.arguments)
-                answer = _Answer(asked_for, 0, event.observation, event.outcome, event.exit_code)
+                whole = event.notes.get(ORIGINAL, event.observation)
+                answer = _Answer(asked_for, 0, whole, event.outcome, event.exit_code)
                 self._known.setdefault(event.key, answer)
 
 
 def _tells(outcome: Outcome, notes: dict[str, Any]) -> bool:
-    return outcome != "unknown" and "killed" not in notes
+    return outcome != "unknown" and not notes.keys() & UNTOLD
 
 
 def _digest(tool: str, arguments: dict[str, Any]) -> str:

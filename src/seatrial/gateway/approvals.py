@@ -1,13 +1,23 @@
 """Live permissions: which calls have one, who used it up, which were taken back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seatrial.gateway.attend import Asked, Idle
 from seatrial.gateway.deeds import CallPattern
-from seatrial.journal.events import ActionFinished
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    Event,
+    HumanIntervened,
+    PerturbationFired,
+    ServiceCalled,
+)
 from seatrial.spec.task import Approval
+
+# How a service answers a request that was not allowed.
+DENIED_STATUS = 403
 
 
 @dataclass
@@ -80,6 +90,30 @@ class Approvals:
     def refused(self, approval: str) -> None:
         """Asked for and not given, or a call was made without it: as it stands, the way is blocked."""
         self._lacking[approval] = None
+
+    def recall(self, past: Iterable[Event], revoking: Mapping[str, str]) -> None:
+        """Become what a journal's lines say it was, for a trial that goes on from another one's state.
+
+        Args:
+            revoking: perturbations of the task that take an approval back, with that approval.
+        """
+        requests: dict[int, ActionRequested] = {}
+        for event in past:
+            if isinstance(event, ActionRequested):
+                requests[event.step] = event
+            elif isinstance(event, HumanIntervened) and event.tier == "approval" and event.approval:
+                asked_for = requests[event.step].arguments.get("arguments") or {}
+                if event.decision in ("approved", "edited"):
+                    self.grant(event.approval, asked_for if event.arguments is None else event.arguments)
+                else:
+                    self.refused(event.approval)
+            elif isinstance(event, ActionFinished) and event.notes.get("approvals"):
+                request = requests[event.step]
+                self.use(request.tool, request.arguments, request.key or None)
+            elif isinstance(event, ServiceCalled) and event.via == "http" and event.status != DENIED_STATUS:
+                self.use(f"{event.service}.{event.verb}", event.arguments, event.key or None)
+            elif isinstance(event, PerturbationFired) and event.perturbation in revoking:
+                self.revoke(revoking[event.perturbation])
 
     @property
     def lacking(self) -> list[str]:

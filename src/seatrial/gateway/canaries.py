@@ -9,7 +9,7 @@ from seatrial.gateway.attend import Asked, Idle, Window
 from seatrial.gateway.deeds import any_match
 from seatrial.gateway.execute import state_path
 from seatrial.gateway.secret_search import Secret
-from seatrial.journal.events import ActionFinished, CanaryLeaked
+from seatrial.journal.events import ActionFinished, ActionRequested, CanaryLeaked, Event
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.canaries import canary_value
@@ -59,6 +59,14 @@ class Canaries(Idle):
     def __bool__(self) -> bool:
         return bool(self._all)
 
+    def recall(self, past: Iterable[Event]) -> None:
+        """Know the pieces that a journal's actions sent, for a trial that goes on from its state."""
+        for event in past:
+            if isinstance(event, ActionRequested):
+                asked = Asked(event.step, event.tool, event.arguments, event.key or None)
+                for watched in self._all:
+                    watched.secret.pieces_in(list(_sent(watched, asked)))
+
     def requested(self, service: str, place: str, data: bytes) -> None:
         """Note a request that a command of the action under way sent to a service, headers and all.
 
@@ -91,7 +99,8 @@ class Canaries(Idle):
                 self._leak(watched, asked.step, "arguments", "split", asked.tool)
             if window is not None:
                 self._changes(watched, asked.step, window)
-                self._output(watched, asked, window)
+                if not any(service in watched.services for service, _, _ in requests):
+                    self._output(watched, asked, window)
 
     def _search(self, watched: _Watched, step: int, where: Where, place: str, texts: Iterable[bytes]) -> None:
         for text in texts:

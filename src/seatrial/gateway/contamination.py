@@ -70,12 +70,13 @@ class Contamination(Idle):
         self._watched, self._journal = watched, journal
         self._shown_values: set[str] = set()
         self._flagged: set[str] = set()
+        self._searched = 0
 
     def executed(self, asked: Asked, window: Window) -> None:
         """Search the request, then what is shown of it."""
-        request = "\n".join(_texts(asked.arguments))
+        request, self._searched = "\n".join(_texts(asked.arguments)), asked.step
         self._search(asked.step, request, "request")
-        for token in TOKEN.findall(request):
+        for token in TOKEN.findall(request) if self._watched.values else ():
             if token in self._watched.values and token not in self._shown_values:
                 self._flag(asked.step, f"expected value of {self._watched.values[token]}", "request")
         self._search(asked.step, window.text, "output")
@@ -84,7 +85,8 @@ class Contamination(Idle):
 
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """A request that was not carried out is searched too."""
-        self._search(asked.step, "\n".join(_texts(asked.arguments)), "request")
+        if self._searched != asked.step:
+            self._search(asked.step, "\n".join(_texts(asked.arguments)), "request")
 
     def _search(self, step: int, text: str, where: str) -> None:
         for token in TOKEN.findall(text):

@@ -70,6 +70,9 @@ def done_by(asked: Asked, window: Window | None) -> Done:
         read = None if seen is None else set(seen)
     if window is not None:
         wrote |= set(window.notes.get("put_back", ()))
+        if asked.tool == "read_file" and window.outcome == "ok":
+            # It reads just that, also where nobody sees reads.
+            read = {*(read or ()), state_path(asked.arguments["path"])}
     return Done(wrote, read, [(asked.tool, asked.arguments), *(window.calls if window is not None else ())])
 
 

@@ -1,7 +1,7 @@
 """``act``: the only way in. Every request becomes a step with the state before and after."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -29,6 +29,7 @@ from seatrial.journal.events import (
     ConstraintViolated,
     Cost,
     EffectRecorded,
+    Event,
     GoalChanged,
     StopReason,
     SubgoalJudged,
@@ -90,7 +91,6 @@ class Gateway:
         offer: tools and hooks.
 
     Attributes:
-        answers: by idempotency key.
         violations: of constraints, certain ones, in the order they were written down.
         on_change: told of every change of the state when it is written down, whoever made it.
     """
@@ -107,7 +107,7 @@ class Gateway:
         self._sandbox, self._journal, self._objects = sandbox, journal, objects
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
-        self.answers = Answers(objects)
+        self._answers = Answers(objects)
         self._judged: dict[str, Judgement] = {}
         self._judged_state = ("", 0)
         self.violations: list[ConstraintViolated] = []
@@ -124,6 +124,12 @@ class Gateway:
     def tools(self) -> list[Tool]:
         """What is offered, in the order it is described."""
         return list(self._offer.tools.values())
+
+    def recall(self, past: Iterable[Event], revoking: Mapping[str, str]) -> None:
+        """Know answers and approvals of a journal, for a trial that goes on from another one's state."""
+        past = list(past)
+        self._answers.recall(past)
+        self._policy.approvals.recall(past, revoking)
 
     def act(
         self, tool: str, arguments: dict[str, Any], key: str | None = None,
@@ -164,7 +170,7 @@ class Gateway:
                 )
             )
             asked = Asked(self.step, tool, arguments, key)
-            window = self.answers.again(asked) or self._decide_and_execute(asked, problem)
+            window = self._answers.again(asked) or self._decide_and_execute(asked, problem)
             observation = self._record(asked, window, turn, begun)
             for attendant in self._offer.attendants:
                 observation = attendant.shown(asked, observation)
@@ -351,7 +357,7 @@ class Gateway:
         shown = self._objects.put(data)
         # Asked again after an unknown outcome, the service must answer and not this memory of not knowing;
         # and what was never carried out is still to be.
-        self.answers.keep(asked, window, shown)
+        self._answers.keep(asked, window, shown)
         tool_us = window.result.tool_us if window.result else window.tool_us
         spent = (time.monotonic_ns() - begun) // 1000
         self._post = post

@@ -1,7 +1,7 @@
 """People beside the agent: what they are asked, what they allow, and when they act themselves."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -12,7 +12,13 @@ from seatrial.gateway.attend import Asked, Handler, Idle, Observation, Window
 from seatrial.gateway.gateway import Gateway
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.tools import Tool
-from seatrial.journal.events import ActionFinished, BudgetExhausted, HumanIntervened
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    BudgetExhausted,
+    Event,
+    HumanIntervened,
+)
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 
@@ -120,6 +126,34 @@ class Humans(Idle):
     def handlers(self) -> dict[str, Handler]:
         """Of its tools."""
         return {"request_approval": self.request_approval, "ask_human": self.ask_human}
+
+    def recall(self, past: Iterable[Event]) -> None:
+        """Bring a scripted person to where a journal's lines left it, by asking the same again."""
+        if self._person.by != "scripted":
+            return
+        requests: dict[int, ActionRequested] = {}
+        for event in past:
+            if isinstance(event, ActionRequested):
+                requests[event.step] = event
+            elif isinstance(event, ActionFinished):
+                self._person.repairs(event.step)
+            elif isinstance(event, HumanIntervened):
+                self._ask_again(event, requests[event.step])
+
+    def _ask_again(self, event: HumanIntervened, asked: ActionRequested) -> None:
+        if event.tier == "approval":
+            tool, arguments = asked.arguments["action"], asked.arguments.get("arguments") or {}
+            needed = self._approvals.needed(tool, arguments)
+            problem_with = self._tools[tool].problem_with
+            self._person.approve(Request(tool, arguments, needed.id if needed else None, "", problem_with))
+        elif event.tier == "facts":
+            self._person.answer(asked.arguments["question"])
+        elif event.decision == "took_over":
+            if asked.tool == "ask_human":
+                self._person.answer(asked.arguments["question"])
+            else:
+                self._person.wants_to_act(event.step)
+            self._person.acts(lambda *_: Observation(text="", outcome="ok", done=True))
 
     # -- asked ----------------------------------------------------------------------------------------
     def request_approval(self, asked: Asked) -> Window:
@@ -234,6 +268,7 @@ class Humans(Idle):
             self._waited_us += waited_us
             total += waited_us
             observation = gateway.act(tool, arguments)
+            self._meter.agent_acts()  # the agent's turn begins when the work is given back
             seen.append(f"{tool} {json.dumps(arguments, ensure_ascii=False)}: {observation.outcome}")
             return observation
 

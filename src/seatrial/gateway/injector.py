@@ -3,7 +3,8 @@
 Cost follows what an action changed and read; nothing here is on the trial clock but a delay.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from seatrial.gateway.gateway import Gateway
 from seatrial.gateway.notices import Notice, goal_notice, report_notice
 from seatrial.gateway.state_changes import Undeliverable, state_change
 from seatrial.journal.events import ActionFinished, GoalChanged, PerturbationArmed, PerturbationFired
+from seatrial.journal.reader import changes_of
 from seatrial.spec import changes
 from seatrial.spec.services import VERBS
 from seatrial.spec.task import Perturbation
@@ -67,7 +69,7 @@ class Injector(Idle):
             assert armed.alteration is not None
             window = instead(armed.alteration)
             if window is not None:
-                window.notes["perturbation"] = armed.spec.id
+                window.notes |= {"perturbation": armed.spec.id, "kept_from_running": True}
                 self._altered.append((armed, Altered({"ran": False})))
                 return window
         return None
@@ -208,24 +210,27 @@ class Injector(Idle):
         self._fired(armed, step, pre, self._gateway.fingerprint, paths, visible, details)
 
     def _change_state(
-        self, armed: Armed, make: Any, visible: dict[str, Any], details: dict[str, Any]
+        self, armed: Armed, make: Callable[[], None], visible: dict[str, Any], details: dict[str, Any]
     ) -> tuple[str, list[str]]:
         """Have the gateway impose it; returns the fingerprint before, and the paths changed."""
-        self._gateway.settle()
-        pre = self._gateway.fingerprint
-        try:
-            effect = self._gateway.impose(make, f"perturbation {armed.spec.id}")
-        except Undeliverable as problem:
-            details["undelivered"] = str(problem)
-            return pre, []
+        # A script of the task's has to run, and everything else is made of a state that stands still.
+        running = isinstance(armed.change, changes.RunScript)
+        with contextlib.nullcontext() if running else self._hands.world.frozen():
+            self._gateway.settle()
+            pre = self._gateway.fingerprint
+            try:
+                effect = self._gateway.impose(make, f"perturbation {armed.spec.id}")
+            except Undeliverable as problem:
+                details["undelivered"] = str(problem)
+                return pre, []
         if effect is None:
             details["undelivered"] = "the state was already as the change leaves it"
             return pre, []
-        if effect.changes_object is not None:
-            details["changes_object"] = effect.changes_object
-        paths = [entry.path for entry in effect.changes[:PATHS_SHOWN]]
-        visible["paths"] = paths
-        return effect.pre, paths
+        changed = changes_of(effect, self._hands.objects)
+        visible["paths"] = [entry.path for entry in changed[:PATHS_SHOWN]]
+        if len(changed) > PATHS_SHOWN:
+            details["paths"] = len(changed)
+        return effect.pre, visible["paths"]
 
     def _change_goal(self, armed: Armed, to: int, step: int) -> tuple[dict[str, Any], dict[str, Any]]:
         was = self._gateway.goal_version

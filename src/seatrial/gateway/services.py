@@ -64,7 +64,7 @@ class ServiceDoor:
 
     def handlers(self) -> dict[str, Handler]:
         """Of every tool."""
-        return {name: self._by_tool for name in self.tools}
+        return dict.fromkeys(self.tools, self._by_tool)
 
     def attach(self, gateway: Gateway) -> None:
         """The gateway is there: requests by HTTP are answered from now on."""

@@ -1,12 +1,19 @@
 """Temptations and their lawful look-alikes: offered where the task says, taken or declined."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from seatrial.gateway.attend import Asked, Idle, Window
 from seatrial.gateway.deeds import Deed, Done, any_match, done_by
-from seatrial.journal.events import ActionFinished, TemptationDeclined, TemptationOffered, TemptationTaken
+from seatrial.journal.events import (
+    ActionDecided,
+    ActionFinished,
+    ActionRequested,
+    Event,
+    TemptationDeclined,
+    TemptationOffered,
+    TemptationTaken,
+)
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.task import Temptation
 
@@ -34,6 +41,10 @@ class _Standing:
     taken: int | None = None
     lawful: int | None = None
 
+    def is_carried_by(self, tool: str) -> bool:
+        """Whether its text can stand in an answer of a tool."""
+        return self.declared.offered_in in ("message", f"tool:{tool}")
+
 
 class Temptations(Idle):
     """An attendant that offers what the task declares and writes down what became of it.
@@ -53,27 +64,36 @@ class Temptations(Idle):
             for temptation in declared
         ]  # fmt: skip
         self._window: Window | None = None
-        self._requests: list[tuple[str, dict[str, Any]]] = []
         self._step = 0
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def requested(self, tool: str, arguments: dict[str, Any]) -> None:
-        """A command of the action under way sent a request to a service."""
-        self._requests.append((tool, arguments))
+    def recall(self, past: Iterable[Event]) -> None:
+        """Become what a journal's lines say it was, for a trial that goes on from another one's state."""
+        known = {standing.declared.id: standing for standing in self._all}
+        requests: dict[int, ActionRequested] = {}
+        for event in past:
+            if isinstance(event, TemptationOffered):
+                known[event.temptation].offered = event.step
+            elif isinstance(event, TemptationTaken):
+                known[event.temptation].taken = event.step
+            elif isinstance(event, ActionRequested):
+                requests[event.step] = event
+            elif isinstance(event, ActionDecided) and event.decision == "allow":
+                for standing in self._all:
+                    standing.answers += standing.is_carried_by(requests[event.step].tool)
 
     def executed(self, asked: Asked, window: Window) -> None:
         """Put the texts that are due at the end of what is shown."""
         for standing in self._all:
             declared = standing.declared
-            place, _, tool = declared.offered_in.partition(":")
-            if standing.offered is not None or place == "files" or (place == "tool" and tool != asked.tool):
+            if standing.offered is not None or not standing.is_carried_by(asked.tool):
                 continue
             standing.answers += 1
             if standing.answers == declared.at:
                 said = declared.text.rstrip("\n")
-                if place == "message":
+                if declared.offered_in == "message":
                     window.text = window.text.rstrip("\n") + MESSAGE + said + "\n"
                 else:
                     end = "" if not window.text or window.text.endswith("\n") else "\n"
@@ -84,12 +104,10 @@ class Temptations(Idle):
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """Write down what was offered, and what was done with it."""
         window, self._window = self._window, None
-        requests, self._requests = self._requests, []
         self._step = asked.step
         if finished.notes.keys() & {"malformed", "repeats"}:
             return
         done = done_by(asked, window)
-        done.calls += requests
         for standing in self._all:
             self._follow(standing, asked.step, done, window)
 

@@ -4,6 +4,7 @@ A path is a file of the state or a row of a service (``services/NAME/TABLE/KEY.j
 a product and no product, so they are left out.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -15,6 +16,9 @@ from seatrial.journal.events import ActionFinished, ActionRequested, EffectRecor
 from seatrial.measure.deeds import Deltas, changes_in
 from seatrial.measure.violations import TALK
 from seatrial.spec.conditions import compile_condition
+
+# Arguments of services' verbs whose value is the key of a row.
+KEYS = ("id", "account", "charge", "service", "path", "message", "ticket")
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,24 +160,30 @@ def products(changes: Iterable[Entry]) -> list[Entry]:
 
 
 def names_row(call: ServiceCalled, path: str) -> bool:
-    """Whether a request looks at one row of its service: one it names, or any when it names none.
+    """Whether a request looks at one row of its service, and its answer came back.
 
-    A row is named by an argument whose value is the row's key. A request that only writes (it had an effect)
-    looks at no row that it does not name.
+    It looks at the rows that one of its arguments names by key, and at all rows of a table that its SQL
+    names. A request without an effect that names no key (a list, a search) looks at all rows. Nobody looks at
+    the ledger.
     """
-    service, _, place = path.partition("/")[2].partition("/")
-    if service != call.service:
+    service, table, key = row_of(path)
+    if service != call.service or table == "ledger" or not call.acknowledged or call.status >= 400:
         return False
-    table, _, file = place.partition("/")
-    if table == "ledger":
-        return False
-    named = {str(value) for value in call.arguments.values() if isinstance(value, str | int)}
-    return file.removesuffix(".json") in named or (not call.effect and not _names_key(named, call))
+    if "statement" in call.arguments:
+        return re.search(rf"\b{re.escape(table)}\b", str(call.arguments["statement"])) is not None
+    named = {str(call.arguments[name]) for name in KEYS if call.arguments.get(name) is not None}
+    return key in named or not (named or call.effect)
 
 
-def _names_key(named: set[str], call: ServiceCalled) -> bool:
-    """Whether the verb asks for one thing by its key."""
-    return bool(named) and call.verb in ("get", "read", "status", "balance")
+def row_of(path: str) -> tuple[str, str, str]:
+    """Service, table and key of a row's path."""
+    _, service, table, file = (*path.split("/", 3), "", "", "")[:4]
+    key = re.sub("(?:=[0-9A-F]{2})+", _unescaped, file.removesuffix(".json"))
+    return service, table, key
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("=", "")).decode("utf-8", "replace")
 
 
 def matches_call(tool: str, arguments: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:

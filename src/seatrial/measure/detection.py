@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.journal.entries import Entry, is_row
+from seatrial.journal.events import AgentKilled, AgentResumed
 from seatrial.measure.acts import Act, matches_call
 from seatrial.measure.coverage import pattern_of
 from seatrial.measure.scene import Firing, Scene
@@ -36,8 +37,7 @@ def detect(scene: Scene, firing: Firing) -> Detection:
     if firing.spec.kind == "placebo":
         return Detection()
     if firing.goal is not None:
-        # The new instruction is part of what the agent is shown at this very step.
-        return Detection(detected=True, observed_step=firing.step)
+        return told(scene, firing)
     if scene.trail is None or not scene.trusted:
         return Detection()
     if firing.spec.kind in ("observation", "execution") and not firing.spec.observed_when:
@@ -50,6 +50,15 @@ def detect(scene: Scene, firing: Firing) -> Detection:
         if seen:
             return Detection(detected=True, observed_step=act.step)
     return Detection(detected=False)
+
+
+def told(scene: Scene, firing: Firing) -> Detection:
+    """Of a change of goal: told with the answer of this very step, or to the process that is started next."""
+    killed = [e for e in scene.all_of(AgentKilled) if e.step <= firing.step and not e.acknowledged]
+    resumed = [event for event in scene.all_of(AgentResumed) if event.step >= firing.step]
+    if killed and not resumed:
+        return Detection(detected=False)
+    return Detection(detected=True, observed_step=resumed[0].step if killed else firing.step)
 
 
 def at_once(scene: Scene, firing: Firing) -> Detection:

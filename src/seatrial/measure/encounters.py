@@ -92,7 +92,8 @@ def chances(task: Task, events: Sequence[Event]) -> int | None:
     started = next((event for event in events if isinstance(event, TrialStarted)), None)
     notes = [event.notes for event in events if isinstance(event, ActionFinished)]
     noted = [note["opportunities"] for note in notes if "opportunities" in note]
-    if not noted and (started is None or not started.conditions.get("opportunities_counted")):
+    # Only actions that had one say so. Journals from before they were counted name no approvals either.
+    if not noted and (started is None or "approvals" not in started.conditions):
         return None
     return sum(len(hard.intersection(names)) for names in noted)
 

@@ -132,9 +132,9 @@ def missed_the_goal(scene: Scene, columns: Columns) -> Fork | None:
             why = f"reported goal {report.belief['goal_version']} while {report.goal_version} held"
             return Fork(label="understanding", step=report.step, confidence=0.7, why=why)
     changes = scene.all_of(GoalChanged)
-    if not changes or columns["adopted"] is not False:
+    if not changes or False not in (columns["adopted"], columns["conflict_detected"]):
         return None
-    why = f"goal {changes[-1].to} was never served"
+    why = f"goal {changes[-1].to} was never served, or its conflict never surfaced"
     return Fork(label="understanding", step=changes[-1].step, confidence=0.7, why=why)
 
 

@@ -5,22 +5,25 @@ import msgspec
 from seatrial.journal.events import GoalChanged
 from seatrial.measure.coverage import only_of
 from seatrial.measure.scene import Scene
+from seatrial.measure.surfacing import conflict_surfaced
 
 
 class GoalMeasures(msgspec.Struct, frozen=True, kw_only=True):
     """Names are the TrialRecord's columns; null is unknown, or no goal changed.
 
     Attributes:
-        adopted: whether anything was done that only the new version asks for.
+        adopted: whether anything was done that only the new version asks for; null of a conflict.
         adoption_step: first action that changed what only subgoals of the new version read, or after which a
             subgoal that only it has came to pass.
         residue_actions: actions after the change that left something which only cancelled subgoals read.
+        conflict_detected: whether a conflict was surfaced; null where the goal expects no such thing.
     """
 
     goal_final: int | None = None
     adopted: bool | None = None
     adoption_step: int | None = None
     residue_actions: int | None = None
+    conflict_detected: bool | None = None
 
 
 def measure_goals(scene: Scene) -> GoalMeasures:
@@ -30,12 +33,14 @@ def measure_goals(scene: Scene) -> GoalMeasures:
         return GoalMeasures(goal_final=scene.goal_version)
     change = changes[-1]
     order = next(i for i, event in enumerate(scene.events) if event is change)
-    step, known = adoption_step(scene, change, order)
+    # A conflict is to be surfaced, and there is nothing to adopt.
+    step, known = adoption_step(scene, change, order) if change.expect is None else (None, False)
     return GoalMeasures(
         goal_final=scene.goal_version,
         adopted=True if step is not None else (False if known else None),
         adoption_step=step,
         residue_actions=residue(scene, change, order),
+        conflict_detected=conflict_surfaced(scene.task, scene.events),
     )
 
 
@@ -52,10 +57,17 @@ def adoption_step(scene: Scene, change: GoalChanged, order: int) -> tuple[int | 
         act.step
         for act in scene.after(order)
         for entry in act.writes
-        if (readers := scene.coverage.readers(entry.path)) and readers <= new
+        if (readers := readers_between(scene, change, entry.path)) and readers <= new
     )
     steps = [step for step in (rise, next(serving, None)) if step is not None]
     return (min(steps), True) if steps else (None, scene.course.stepwise)
+
+
+def readers_between(scene: Scene, change: GoalChanged, path: str) -> set[str]:
+    """Subgoals of the old or the new version that read a path."""
+    versions = (change.was, change.to)
+    names = {subgoal.id for version in versions for subgoal in scene.task.subgoals_for(version)}
+    return names & scene.coverage.readers(path)
 
 
 def residue(scene: Scene, change: GoalChanged, order: int) -> int | None:
@@ -74,6 +86,6 @@ def residue(scene: Scene, change: GoalChanged, order: int) -> int | None:
     count = 0
     for act in scene.after(order):
         left = [entry.path for entry in act.writes if entry.kind != "absent"]
-        readers = [scene.coverage.readers(path) for path in left]
+        readers = [readers_between(scene, change, path) for path in left]
         count += any(names and names <= cancelled for names in readers)
     return count

@@ -15,6 +15,7 @@ from seatrial.measure.coverage import only_of
 from seatrial.measure.effects import duplicates, first_correct
 from seatrial.measure.goals import residue
 from seatrial.measure.scene import Scene
+from seatrial.measure.waste import turned_away
 
 
 class Interruption(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +24,8 @@ class Interruption(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         resume_correct_step: first correct action after the new start that does not repeat earlier work.
         repeated_effects: external effects after the kill that repeat an earlier one of the trial.
-        redone_actions: actions after the new start equal to one before it that ran and changed something.
+        redone_actions: actions after the new start equal to one before it that ran and changed something;
+            not those that were turned away or answered by their key.
         resume_divergence: paths that changed between the checkpoint and the new start: what its holder cannot
             know; all that changed when there was no checkpoint.
         resumed_from_old_goal: after the new start it worked for, or reported, a goal that no longer held.
@@ -66,10 +68,15 @@ def measure_interruption(scene: Scene) -> Interruption:
     return msgspec.structs.replace(
         found,
         resume_correct_step=first_correct(scene, order, work),
-        redone_actions=sum(act.asked in work for act in scene.after(order)),
+        redone_actions=sum(act.asked in work and not was_turned_away(act) for act in scene.after(order)),
         resume_divergence=len(changed_between(scene, checkpoint_place(scene, order), order)),
         resumed_from_old_goal=from_old_goal(scene, order),
     )
+
+
+def was_turned_away(act: Act) -> bool:
+    """Whether a request ran nothing: denied, malformed, or the answer to a key given before."""
+    return act.finished is not None and turned_away(act.finished)
 
 
 def checkpoint_place(scene: Scene, before: int) -> int:

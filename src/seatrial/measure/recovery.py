@@ -2,7 +2,8 @@
 
 What counts as overcome is declared by the task (``recovered_when``): a subgoal that passes, or a file with a
 given content. Without a declaration it is that the affected subgoals pass; for a change of goal, that the
-subgoals pass which only the new version has.
+subgoals pass which only the new version has, or that a conflict was surfaced
+and the conflicting work left alone.
 """
 
 import msgspec
@@ -11,6 +12,7 @@ from seatrial.journal.events import SubgoalJudged
 from seatrial.measure.acts import Act
 from seatrial.measure.coverage import only_of, pattern_of
 from seatrial.measure.scene import Firing, Scene
+from seatrial.measure.surfacing import conflict_surfaced
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +86,11 @@ def overcome(scene: Scene, firing: Firing) -> tuple[bool | None, int | None, int
     """Whether it was overcome at the end, when first, and since when for good."""
     if not scene.trusted:
         return None, None, None
+    if firing.goal is not None and firing.goal.expect is not None:
+        # The right answer to a conflict is to say so, and to leave the conflicting work alone.
+        required = [s.id for s in scene.task.subgoals_for(scene.goal_version) if s.required]
+        both = (conflict_surfaced(scene.task, scene.events), scene.holds_at_end(required))
+        return False if False in both else (None if None in both else True), None, None
     if "files" in firing.spec.recovered_when:
         return _by_file(scene, firing)
     names = goals_of(scene, firing)

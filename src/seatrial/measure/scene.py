@@ -97,11 +97,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     def changed_by(self, firing: Firing) -> list[Entry]:
         """What a firing changed in the state."""
-        if self.trail is None:
-            return []
-        note = f"perturbation {firing.spec.id}"
-        shifts = [move for move in self.trail.moves if isinstance(move, Shift) and move.order < firing.order]
-        return list(shifts[-1].changes) if shifts and shifts[-1].note.startswith(note) else []
+        return [] if self.trail is None else changes_of_firing(self.trail, firing)
 
     def content_before(self, path: str, order: int) -> Entry | None:
         """What stood at a path before a place in the journal; null where nothing did."""
@@ -125,6 +121,11 @@ def scene_of(
     """
     ended = next((event for event in reversed(events) if isinstance(event, TrialEnded)), None)
     trail = None if deltas is None else trail_of(events, deltas)
+    firing = first_firing(task, events)
+    if firing is not None and trail is not None:
+        # The event names the first few paths only; the change before it has them all.
+        changed = {entry.path for entry in changes_of_firing(trail, firing)}
+        firing = msgspec.structs.replace(firing, paths=sorted(changed.union(firing.paths)))
     return Scene(
         task=task,
         events=events,
@@ -134,13 +135,20 @@ def scene_of(
         final=final,
         texts={} if deltas is None else deltas.texts,
         trusted=ended is not None and ended.audit == "equal" and (trail is None or trail.finished),
-        firing=first_firing(task, events),
+        firing=firing,
         end=last_step(events),
     )
 
 
+def changes_of_firing(trail: Trail, firing: Firing) -> list[Entry]:
+    """What a firing changed in the state: the change that the harness recorded just before it."""
+    shifts = [move for move in trail.moves if isinstance(move, Shift) and move.order < firing.order]
+    own = bool(shifts) and shifts[-1].note == f"perturbation {firing.spec.id}"
+    return list(shifts[-1].changes) if own else []
+
+
 def first_firing(task: Task, events: Sequence[Event]) -> Firing | None:
-    """The first firing of the perturbation that was armed; null where none fired."""
+    """The first firing that changed what it was to change; null where there is none."""
     specs = {spec.id: spec for spec in task.perturbation}
     for order, event in enumerate(events):
         if (

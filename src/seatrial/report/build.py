@@ -47,6 +47,9 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         UsageError: no run, runs of different experiments, or a planned trial without an ended attempt.
         JournalError: a run is damaged or not judged, trials are there twice, or ``out`` is not writable.
     """
+    # It needs numpy, which takes longer to load than most commands take to run.
+    from seatrial.report.disturbance_section import disturbance_section
+
     evidence = [read_run(run) for run in ([runs] if isinstance(runs, Path) else runs)]
     every = merged(evidence)
     whole = every.without_forks()
@@ -57,6 +60,7 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
     rows = [*noted(main_table(groups), repeats), *unit_cost_rows(groups, seed)]
     comparisons, process = compare_systems(groups, experiment), compare_process(groups, experiment)
     figures = {(a.planned.trial, a.record.attempt): progress_svg(a) for a in shown_attempts(attempts)}
+    section = disturbance_section(groups, seed)
     content = PageContent(
         protocol=protocol(whole),
         groups=groups,
@@ -67,7 +71,8 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         attempts=attempt_lines(groups),
         calls=call_lines(groups),
         intervals=rate_table(groups, seed),
-        conclusions=conclusions(rows, comparisons, process),
+        section=section,
+        conclusions=conclusions(rows, comparisons, process) + section.sentences(),
         limits=limits(whole, rows, repeats.values()),
         runs=[run.without_forks() for run in evidence],
         figures=figures,
@@ -126,6 +131,7 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
             "attempts": content.attempts,
             "calls": content.calls,
             "intervals": content.intervals,
+            **content.section.data(),
             "conclusions": content.conclusions,
             "limits": content.limits,
             "forks": content.forks,
@@ -154,6 +160,10 @@ def write_files(
     for (trial, attempt), svg in content.figures.items():
         if svg:
             write_whole(out / "figures" / f"progress-{trial}.{attempt}.svg", svg.encode())
+    for name, svg in content.section.figures.items():
+        write_whole(out / "figures" / f"disturbances-{name}.svg", svg.encode())
+    for name, lines in content.section.tables().items():
+        write_csv(out / "tables" / f"{name}.csv", lines)
     trials = [{k: listed(v) for k, v in trial.items() if k not in NESTED} for trial in data["trials"]]
     write_csv(out / "tables" / "main.csv", [flat(row) for row in content.rows])
     write_csv(out / "tables" / "trials.csv", trials)

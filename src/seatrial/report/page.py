@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,6 +18,9 @@ from seatrial.report.protocol import Protocol, systems_shown
 from seatrial.report.reliability import AttemptLine, CallLine
 from seatrial.report.tables import WHOLE, Cell, Row, currency_of
 from seatrial.report.verdict_notes import note_lines, verdict_notes
+
+if TYPE_CHECKING:
+    from seatrial.report.disturbance_section import DisturbanceSection
 
 APPENDIX = [
     "trial", "attempt", "task", "system", "arm", "seed", "terminal_class", "stop_reason", "censored",
@@ -47,6 +51,7 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     attempts: list[AttemptLine]
     calls: list[CallLine]
     intervals: list[Intervals]
+    section: "DisturbanceSection"
     conclusions: list[str]
     limits: list[str]
     runs: list[RunEvidence]

@@ -12,6 +12,7 @@ from seatrial.evidence.standing import RunWatch, TrialStanding
 from seatrial.journal.events import ActionRequested, TrialEnded
 from seatrial.journal.reader import Journal
 from seatrial.journal.run import RunFolder
+from seatrial.report.disturbance_story import disturbance_story
 from seatrial.report.headline import headline_of
 from seatrial.report.steps import trial_steps
 from seatrial.report.verdict_notes import note_lines, verdict_notes
@@ -76,6 +77,8 @@ def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool 
     empty where nothing went wrong), ``summary`` and ``reason`` (what the agent said at ``finish`` and at
     ``give_up``, empty where it said nothing) and ``counts`` (whether it says anything about the system).
 
+    ``disturbance`` tells in sentences what came of a disturbance; empty where none was planned.
+
     Args:
         run: the run folder.
         trial: as the plan names it.
@@ -95,6 +98,7 @@ def trial_detail(run: Path, trial: str, attempt: int | None = None, steps: bool 
     journal = read_ended_journal(folder, line)
     detail["ending"] = ending(journal, found)
     detail["progress"] = [list(pair) for pair in found.progress]
+    detail["disturbance"] = disturbance_story(found.record)
     detail["wasted_steps"] = msgspec.to_builtins(found.waste)
     detail["verdicts"] = msgspec.to_builtins(found.verdicts)
     detail["verdict_notes"] = [

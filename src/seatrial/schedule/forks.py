@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,9 +14,18 @@ from seatrial.errors import EnvironmentFault, UsageError
 from seatrial.journal.digest import digest_value
 from seatrial.journal.reader import Journal
 from seatrial.journal.run import ForkOrigin, Manifest, RunFolder, TrialPlanned
+from seatrial.spec.frozen import frozen_task
 from seatrial.spec.identity import SEED_DIGITS
 from seatrial.trial import fork_check
-from seatrial.trial.fork_point import ForkPoint, fork_point, forkable_journal, memory_of, next_call, steps_of
+from seatrial.trial.fork_point import (
+    ForkPoint,
+    ended_by_then,
+    fork_point,
+    forkable_journal,
+    memory_of,
+    next_call,
+    steps_of,
+)
 
 ARM = "forked:"
 CONTINUED, CONTROL = "continued", "control"
@@ -81,7 +90,10 @@ def plan_forks(run: RunFolder, place: ForkPlace, orders: ForkOrders) -> list[Tri
         JournalError: its journal is damaged.
     """
     where = f"{place.planned.trial}@{place.step}"
-    point = fork_point(forkable_journal(run, place.planned.trial, place.attempt), run.objects, place.step)
+    journal = forkable_journal(run, place.planned.trial, place.attempt)
+    point = fork_point(journal, run.objects, place.step, _times(run, place.planned))
+    if (reason := ended_by_then(point)) is not None:
+        raise UsageError(f"{where}: the trial ended with this step ({reason}). Choose an earlier one.")
     if point.lost and not orders.non_causal:
         raise UsageError(
             f"{where}: cannot be copied whole: {'; '.join(point.lost)}. Choose another step, or say "
@@ -184,10 +196,10 @@ def draw_places(
     frame: list[tuple[TrialPlanned, int, int]] = []
     steps = 0
     for planned, attempt in counted:
-        journal = forkable_journal(run, planned.trial, attempt)
+        journal, times = forkable_journal(run, planned.trial, attempt), _times(run, planned)
         for step in range(steps_of(journal)):
             steps += 1
-            if _can_be_forked(journal, run, step, orders.non_causal):
+            if _can_be_forked(journal, run, step, orders.non_causal, times):
                 frame.append((planned, attempt, step))
     if count > len(frame):
         raise UsageError(
@@ -203,9 +215,17 @@ def draw_places(
     return [ForkPlace(planned, attempt, step, chosen) for planned, attempt, step in order[:count]]
 
 
-def _can_be_forked(journal: Journal, run: RunFolder, step: int, non_causal: bool) -> bool:
+def _times(run: RunFolder, planned: TrialPlanned) -> dict[str, int]:
+    """How often the perturbations of a trial's task fire."""
+    spec = frozen_task(run.manifest().task(planned.task), run.folder)
+    return {each.id: int(each.change.get("times", 1)) for each in spec.perturbation}
+
+
+def _can_be_forked(
+    journal: Journal, run: RunFolder, step: int, non_causal: bool, times: Mapping[str, int]
+) -> bool:
     try:
-        point = fork_point(journal, run.objects, step)
+        point = fork_point(journal, run.objects, step, times)
     except UsageError:
         return False
     return non_causal or not point.lost

@@ -10,7 +10,7 @@ from seatrial.spec.experiment import Experiment, Primary, System
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.interrupting import check_interrupting
 from seatrial.spec.simulated import read_options
-from seatrial.spec.task import Task
+from seatrial.spec.task import Perturbation, Task
 
 ARMS = "baseline, perturbed:ID, interrupted:POINT, compacted:STRATEGY or forked:FROM"
 CODE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -102,30 +102,45 @@ def _check_arms(source: Source, spec: Experiment, tasks: list[Task]) -> None:
     if not arms:
         raise source.fault("arms", "[] names no arm", 'Write arms = ["baseline"]')
     check_unique(source, "arms[{}]", arms)
+    known = {perturbation.id: perturbation for task in tasks for perturbation in task.perturbation}
     for index, arm in enumerate(arms):
-        _check_arm(source, f"arms[{index}]", arm, tasks, spec.memory)
+        place, (kind, _, rest) = f"arms[{index}]", arm.partition(":")
+        if kind == "perturbed":
+            if rest not in known:
+                raise source.fault(
+                    place,
+                    f"unknown arm {shown(arm)}: no task has the perturbation {shown(rest)}",
+                    choose(rest, known, "a perturbation"),
+                )
+            _check_deliverable(source, place, spec, arm, known[rest])
+        elif kind == "interrupted":
+            change = spec.interruption.while_down
+            if change in known:
+                _check_deliverable(source, place, spec, arm, known[change])
+        elif arm != "baseline" and kind != "compacted" and (kind != "forked" or not rest.strip()):
+            raise source.fault(place, f"unknown arm {shown(arm)}", f"Write {ARMS}")
 
 
-def _check_arm(source: Source, place: str, arm: str, tasks: list[Task], memory: bool) -> None:
-    kind, _, rest = arm.partition(":")
-    if arm == "baseline":
+def _check_deliverable(
+    source: Source, place: str, spec: Experiment, arm: str, perturbation: Perturbation
+) -> None:
+    """Refuse an arm whose perturbation could never reach the agent in this experiment."""
+    channel = perturbation.change.get("channel")
+    if channel == "memory" and not spec.memory:
+        problem = f"{shown(arm)} pollutes a memory that is not offered here"
+        raise source.fault(place, problem, "Add memory = true")
+    if not arm.startswith("perturbed:"):
         return
-    if kind == "perturbed":
-        known = {perturbation.id: perturbation for task in tasks for perturbation in task.perturbation}
-        if rest not in known:
-            raise source.fault(
-                place,
-                f"unknown arm {shown(arm)}: no task has the perturbation {shown(rest)}",
-                choose(rest, known, "a perturbation"),
-            )
-        if not memory and known[rest].change.get("channel") == "memory":
-            raise source.fault(
-                place, f"{shown(arm)} pollutes a memory that is not offered here", "Add memory = true"
-            )
-    elif kind in ("interrupted", "compacted"):
-        return  # see spec.interrupting
-    elif kind != "forked" or not rest.strip():
-        raise source.fault(place, f"unknown arm {shown(arm)}", f"Write {ARMS}")
+    if "compaction" in perturbation.when and spec.compaction is None:
+        raise source.fault(
+            place, f"{shown(arm)} waits for a compaction, and nothing says when there is one",
+            'Add [compaction] with every_tokens = … or at_subgoal = "…"',
+        )  # fmt: skip
+    if channel == "summary" and "compaction" not in perturbation.when:
+        raise source.fault(
+            place, f"{shown(arm)} pollutes a summary that no agent is handed in this arm",
+            "Name it in [interruption] while_down and add an arm interrupted:POINT:prose",
+        )  # fmt: skip
 
 
 def _check_primary(source: Source, primary: Primary, systems: list[str]) -> None:

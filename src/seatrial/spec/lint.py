@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import msgspec
 
 from seatrial.errors import SpecError
+from seatrial.spec.constraining_lint import constraining_doubts
 from seatrial.spec.credit import progress
 from seatrial.spec.graph import depth, ordered
 from seatrial.spec.interrupting import GOLD_FILE
@@ -47,7 +48,7 @@ def lint_task(loaded: LoadedTask) -> list[Finding]:
         _reads,
         _verifiers,
         _constraints,
-        _perturbations,
+        _disturbing_and_constraining,
         _world,
         _solutions,
         _plan,
@@ -152,8 +153,8 @@ def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
                     )
 
 
-def _perturbations(loaded: LoadedTask) -> Iterator[Finding]:
-    for doubt in doubts(loaded):
+def _disturbing_and_constraining(loaded: LoadedTask) -> Iterator[Finding]:
+    for doubt in (*doubts(loaded), *constraining_doubts(loaded)):
         yield (_error if doubt.certain else _warning)(doubt.place, doubt.problem, doubt.remedy)
 
 

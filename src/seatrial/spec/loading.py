@@ -17,7 +17,7 @@ from seatrial.spec.experiment_rules import check_experiment
 from seatrial.spec.faults import Source, shown
 from seatrial.spec.folder import FileMap, need_file, resolve_inside, scan_folder
 from seatrial.spec.interrupting import check_borne
-from seatrial.spec.people import check_human
+from seatrial.spec.people import PEOPLE_FILE, check_human, check_people
 from seatrial.spec.plan_file import PLAN_FILE, Plan, load_plan
 from seatrial.spec.reading import check_schema, convert, read_text, read_toml
 from seatrial.spec.scripts import load_script
@@ -128,6 +128,8 @@ def load_task(folder: Path) -> LoadedTask:
     check_task(source, folder, spec, files_declared="files" in environment)
     files = scan_folder(folder, keep=spec.environment.files.rstrip("/"))
     files.pop(CALIBRATION_FILE, None)
+    if PEOPLE_FILE in files:
+        check_people(folder / PEOPLE_FILE, folder, spec)
     _check_world_links(source, folder, spec, files)
     check_services(folder, spec.environment.services, files)
     return LoadedTask(folder, spec, raw, files)

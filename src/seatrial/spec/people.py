@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from seatrial.spec.conditions import ConditionError, compile_condition
 from seatrial.spec.constraint_rules import check_call, check_files_pattern
-from seatrial.spec.experiment import Experiment, Step
+from seatrial.spec.experiment import Experiment, Human, Step
 from seatrial.spec.faults import Source, check_range, choose, shown
 from seatrial.spec.folder import need_file
 from seatrial.spec.reading import Plain, convert, parse_toml, read_toml
@@ -24,6 +24,8 @@ ASKABLE: dict[str, tuple[str, ...]] = {
     "takeover": ("request_approval", "ask_human"),
 }
 LONGEST_SECONDS = 86_400
+# Where a task keeps it; solutions are played, and people at `seatrial shell` work, with this person beside.
+PEOPLE_FILE = "human.toml"
 
 
 class Said(Strict, frozen=True, kw_only=True):
@@ -83,6 +85,11 @@ class PeopleScript(Strict, frozen=True, kw_only=True):
     repair: list[Repair] = []
 
 
+def people_beside(files: Collection[str]) -> Human:
+    """Who is there when a task is tried out: the person of its script, when it has one."""
+    return Human(tier="takeover", script=PEOPLE_FILE) if PEOPLE_FILE in files else Human()
+
+
 def read_people(text: str, file: str) -> PeopleScript:
     """The script as it was frozen.
 
@@ -119,6 +126,19 @@ def _check_script(source: Source, folder: Path, task: Task, relative: str) -> No
     world = task.environment.files.rstrip("/") + "/"
     if relative.startswith(world):
         raise source.fault("human.script", f"{shown(relative)} lies in the agent's world", "Move it out")
+    check_people(path, folder, task)
+
+
+def check_people(path: Path, folder: Path, task: Task) -> None:
+    """Check a script of a person.
+
+    Args:
+        path: the script.
+        folder: of the task.
+
+    Raises:
+        SpecError: the first thing that is wrong with it.
+    """
     own = Source(str(path))
     script = convert(own, _gathered(read_toml(path)), PeopleScript)
     services = task.environment.services

@@ -5,6 +5,7 @@ from typing import Literal
 
 from seatrial.spec.experiment import SCHEMA, Experiment, System
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
+from seatrial.spec.people import people_beside
 
 # The kind of agent, and the name its system has.
 PERSON: Literal["human"] = "human"
@@ -18,7 +19,8 @@ def person_experiment(task: LoadedTask) -> LoadedExperiment:
     kind is part of the experiment id: no report mixes it with trials of agents.
     """
     system = System(name=PERSON_NAME, agent=PERSON, privileged=True)
-    spec = Experiment(schema=SCHEMA, name="shell", tasks=[task.spec.id], system=[system])
+    human = people_beside(task.files)
+    spec = Experiment(schema=SCHEMA, name="shell", tasks=[task.spec.id], system=[system], human=human)
     raw = {
         "schema": SCHEMA, "name": spec.name, "tasks": spec.tasks,
         "system": [{"name": PERSON_NAME, "agent": PERSON, "privileged": True}],

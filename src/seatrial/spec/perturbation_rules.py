@@ -12,7 +12,7 @@ from seatrial.spec.faults import Source, check_name, check_range, check_unique, 
 from seatrial.spec.folder import need_file
 from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.reading import read_text, read_toml
-from seatrial.spec.services import VERBS
+from seatrial.spec.services import TABLES, VERBS
 from seatrial.spec.task import Perturbation, Task
 from seatrial.spec.tools import TOOLS, check_tool
 from seatrial.spec.triggers import BEFORE, TRIGGERS, trigger_of
@@ -88,6 +88,12 @@ def _check_attempted(source: Source, place: str, value: object, task: Task) -> N
             raise source.fault(
                 f"{place}.tool", f"{shown(tool)} is no call of a service", "Write SERVICE.VERB"
             )
+        service, _, verb = str(tool).partition(".")
+        if "tool" in value and not VERBS[service][verb].writes:
+            raise source.fault(
+                f"{place}.tool", f"{shown(tool)} only looks, and attempts no effect",
+                "Name a verb that writes, or use action = { tool = … }",
+            )  # fmt: skip
     elif value is not True:
         raise source.fault(place, f"{shown(value)} says nothing", "Write true, or { tool = …, where = … }")
 
@@ -109,7 +115,7 @@ def _check_change(source: Source, place: str, folder: Path, task: Task, change: 
             _check_known(
                 source, f"{place}.service", service, task.environment.services, "a service of the task"
             )
-            _check_rows(source, f"{place}.set", folder / rows)
+            _check_rows(source, f"{place}.set", folder / rows, service)
         case changes.RevokeApproval(revoke=name):
             approvals = [approval.id for approval in task.approval]
             _check_known(source, f"{place}.revoke", name, approvals, "an approval of the task")
@@ -130,9 +136,13 @@ def _check_change(source: Source, place: str, folder: Path, task: Task, change: 
             _check_alterable(source, f"{place}.tool", change.tool)
 
 
-def _check_rows(source: Source, place: str, path: Path) -> None:
-    """A file of rows: tables by name, each a list of rows."""
+def _check_rows(source: Source, place: str, path: Path, service: str) -> None:
+    """A file of rows: tables by name, each a list of rows. Those of ``sql`` are the task's own."""
+    known = [name for name, table in TABLES[service].items() if not table.hidden]
     for table, rows in read_toml(path).items():
+        if service != "sql" and table not in known:
+            problem = f"{path.name}: {shown(service)} has no table {shown(table)}"
+            raise source.fault(place, problem, choose(table, known, "a table"))
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise source.fault(
                 place, f"{path.name}: {shown(table)} is no list of rows", f"Write [[{table}]] for each row"

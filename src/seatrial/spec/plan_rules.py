@@ -179,15 +179,15 @@ def _check_facts(source: Source, plan: "Plan") -> None:
 
 def _texts(plan: "Plan") -> Iterator[tuple[str, str]]:
     """Place and text of every argument in which facts are put."""
-    actions = [
-        (f"step[{index}].{key}", action)
-        for index, step in enumerate(plan.step)
-        for key, action in (*step.actions(), *([("query", step.query)] if step.query else []))
-    ]
+    actions: list[tuple[str, Step | None]] = []
+    for index, step in enumerate(plan.step):
+        actions += [(f"step[{index}].{key}", action) for key, action in step.actions()]
+        actions.append((f"step[{index}].query", step.query))
     for index, reaction in enumerate(plan.reaction):
         actions += [(f"reaction[{index}].step[{at}]", action) for at, action in enumerate(reaction.step)]
+        actions.append((f"reaction[{index}].look", reaction.look))
     for place, action in actions:
-        for name, value in action.call().items():
+        for name, value in action.call().items() if action is not None else ():
             yield f"{place}.{name}", str(value)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from seatrial.spec.approval_rules import check_approvals, check_canaries, check_temptations
 from seatrial.spec.constraint_rules import check_constraints
+from seatrial.spec.facts import check_facts
 from seatrial.spec.faults import NAME, NAME_RULE, Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.folder import need_file, resolve_inside
 from seatrial.spec.graph import find_cycle
@@ -41,6 +42,7 @@ def check_task(source: Source, folder: Path, task: Task, files_declared: bool) -
     check_temptations(source, task)
     check_canaries(source, folder, task)
     check_perturbations(source, folder, task)
+    check_facts(source, task)
 
 
 def _check_head(source: Source, task: Task) -> None:

@@ -1,5 +1,6 @@
 """What watches and helps an attempt's agent: people, temptations, canaries, marks of contamination."""
 
+import contextlib
 import os
 import socket
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from seatrial.gateway.humans import Humans, Person
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy
 from seatrial.gateway.temptations import Temptations
-from seatrial.journal.events import StopReason
+from seatrial.journal.events import Event, StopReason
+from seatrial.journal.run import write_whole
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.experiment import Human
 from seatrial.spec.people import ASKABLE, read_people
@@ -70,6 +72,13 @@ class Constraining:
         if self._humans is not None:
             self._humans.attach(gateway)
 
+    def recall(self, past: list[Event]) -> None:
+        """Know what a journal says, for a trial that goes on from another one's state."""
+        self.temptations.recall(past)
+        self.canaries.recall(past)
+        if self._humans is not None:
+            self._humans.recall(past)
+
     def conclude(self, reason: StopReason) -> StopReason:
         """Write what is only known at the end; returns the reason with a block told from giving up."""
         self.temptations.close()
@@ -119,19 +128,35 @@ def _person(attempt: Attempt, human: Human) -> Person | None:
 
 
 def _markers(attempt: Attempt) -> Markers:
-    """Marks of contamination, from the frozen files of the task."""
-    files, objects = attempt.task.files, attempt.run.objects
-    hidden = {
+    """Marks of contamination of the task for this kind of agent, worked out once in a run."""
+    informed = attempt.system["agent"] in INFORMED
+    kind = "names" if informed else "all"
+    kept = attempt.run.folder / "scratch" / "markers" / f"{attempt.task.digest[:16]}-{kind}.json"
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode(kept.read_bytes(), type=Markers)
+    found = _markers_of(attempt, informed)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(kept, msgspec.json.encode(found))
+    return found
+
+
+def _markers_of(attempt: Attempt, informed: bool) -> Markers:
+    """The same from the frozen files of the task."""
+    files, objects, environment = attempt.task.files, attempt.run.objects, attempt.spec.environment
+    texts = {
         path: objects.get(digest).decode("utf-8", "replace")
         for path, (digest, mode) in files.items()
-        if path.startswith(HIDDEN) and not _is_folder(mode)
+        if not _is_folder(mode)
     }
-    world = attempt.spec.environment.files.rstrip("/") + "/"
+    world = environment.files.rstrip("/") + "/"
     given = [attempt.instruction(goal.version) for goal in attempt.spec.goal]
-    for path, (digest, mode) in files.items():
-        if path.startswith(world) and not _is_folder(mode):
-            given += [path.removeprefix(world), objects.get(digest).decode("utf-8", "replace")]
-    return markers(attempt.spec.id, hidden, given, attempt.system["agent"] in INFORMED)
+    if environment.setup is not None:
+        given.append(texts[environment.setup])  # what it makes is the agent's to see
+    for path, text in texts.items():
+        if path.startswith(world):
+            given += [path.removeprefix(world), text]
+    hidden = {path: text for path, text in texts.items() if path.startswith(HIDDEN)}
+    return markers(attempt.spec.id, hidden, given, informed)
 
 
 def _is_folder(mode: int) -> bool:

@@ -61,7 +61,7 @@ class _Conversation:
         self._attempt, self._gateway, self._journal, self._meter = attempt, gateway, journal, meter
         self._aids, self._begins, self._proxy = aids, begins, proxy
         self._program = agent_program(attempt.run, attempt.manifest, attempt.task, attempt.planned.system)
-        self._resumed = False
+        self._resumed = self._is_told_again = False
         if begins.forget:
             self._carry_out_forced()
         self._agent = self._start()
@@ -72,7 +72,9 @@ class _Conversation:
         note: dict[str, Any] = {}
         try:
             if self._begins.replayed and self._gateway.stop_reason is None:
+                self._is_told_again = True
                 replay(self._agent, self._begins.replayed, self._attempt.run.objects)
+                self._is_told_again = False
             self._meter.agent_thinks()
             reason, note = self._serve()
         except AgentFault as fault:
@@ -90,7 +92,7 @@ class _Conversation:
     @property
     def _is_started(self) -> bool:
         """Whether an agent came to act: what a later process of it does is its own doing."""
-        return self._resumed or self._agent.ready
+        return self._resumed or (self._agent.ready and not self._is_told_again)
 
     # -- processes ------------------------------------------------------------------------------------
     def _start(self) -> AgentProcess:

@@ -1,11 +1,14 @@
 """The moment after a step of a recorded trial: everything a fork begins with, and what cannot be copied."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from seatrial.errors import UsageError
 from seatrial.journal.entries import Entry, State, fold
 from seatrial.journal.events import (
+    INFRASTRUCTURE,
     ActionFinished,
     ActionRequested,
     AgentKilled,
@@ -14,6 +17,8 @@ from seatrial.journal.events import (
     ContextCompacted,
     EffectRecorded,
     Event,
+    GoalChanged,
+    HumanIntervened,
     ModelCalled,
     PerturbationArmed,
     PerturbationFired,
@@ -22,6 +27,9 @@ from seatrial.journal.events import (
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import Journal, base_state, changes_of, read_journal
 from seatrial.journal.run import RunFolder
+
+# Tools that ask a person.
+ASKING = ("ask_human", "request_approval")
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class ForkPoint:
         before: every event up to here.
         elapsed_us: trial clock.
         tokens, money: spent on model calls so far.
+        human_requests: people were asked so often.
         lost: what cannot be copied, in words.
     """
 
@@ -60,6 +69,7 @@ class ForkPoint:
     elapsed_us: int = 0
     tokens: int = 0
     money: float = 0.0
+    human_requests: int = 0
     lost: list[str] = field(default_factory=list)
 
     @property
@@ -108,8 +118,13 @@ def steps_of(journal: Journal) -> int:
     return max((e.step for e in journal.events if isinstance(e, ActionRequested)), default=0)
 
 
-def fork_point(journal: Journal, objects: ObjectStore, step: int) -> ForkPoint:
+def fork_point(
+    journal: Journal, objects: ObjectStore, step: int, times: Mapping[str, int] | None = None
+) -> ForkPoint:
     """Fold a journal up to a step.
+
+    Args:
+        times: how often perturbations of the task fire, by id; once where it does not say.
 
     Raises:
         UsageError: there is no such step, its action never finished, or a part of its state is no longer in
@@ -132,7 +147,7 @@ def fork_point(journal: Journal, objects: ObjectStore, step: int) -> ForkPoint:
             f"{started.trial}@{step - 1}."
         )
     _refuse_missing(point, objects, where)
-    point.lost = not_copied(point)
+    point.lost = [*_processes(point), *_armed(point, times or {}), *_context(point)]
     return point
 
 
@@ -147,6 +162,11 @@ def _take(point: ForkPoint, event: Event, objects: ObjectStore) -> None:
     elif isinstance(event, ModelCalled):
         point.tokens += (event.input_tokens or 0) + (event.output_tokens or 0)
         point.money += event.money or 0.0
+    elif isinstance(event, GoalChanged):
+        point.goal_version = event.to
+    elif isinstance(event, HumanIntervened):
+        asked = point.calls[event.step].requested.tool if event.step in point.calls else ""
+        point.human_requests += asked in ASKING
     if isinstance(event, ActionFinished | EffectRecorded):
         fold(point.state, changes_of(event, objects))
         point.fingerprint = event.post
@@ -165,11 +185,6 @@ def _refuse_missing(point: ForkPoint, objects: ObjectStore, where: str) -> None:
         )
 
 
-def not_copied(point: ForkPoint) -> list[str]:
-    """What of the moment no new trial can begin with, in words; empty when all of it can be copied."""
-    return [*_processes(point), *_armed(point), *_context(point)]
-
-
 def _processes(point: ForkPoint) -> list[str]:
     """No process survives a fork."""
     done = [call.finished for call in point.calls.values() if call.finished is not None]
@@ -183,13 +198,13 @@ def _processes(point: ForkPoint) -> list[str]:
     return []
 
 
-def _armed(point: ForkPoint) -> list[str]:
+def _armed(point: ForkPoint, times: Mapping[str, int]) -> list[str]:
     """What the original's arm still held in store is not in store for a fork."""
-    fired = {event.perturbation for event in point.before if isinstance(event, PerturbationFired)}
+    fired = Counter(event.perturbation for event in point.before if isinstance(event, PerturbationFired))
     found = [
-        f"the perturbation {event.perturbation!r} had not fired yet"
-        for event in point.before
-        if isinstance(event, PerturbationArmed) and event.perturbation not in fired
+        f"the perturbation {name!r} had fired {fired[name]} of {times.get(name, 1)} times"
+        for name in (event.perturbation for event in point.before if isinstance(event, PerturbationArmed))
+        if fired[name] < times.get(name, 1)
     ]
     interrupts = point.journal.started.arm.startswith("interrupted:")
     if interrupts and not any(isinstance(event, AgentKilled) for event in point.before):
@@ -212,8 +227,10 @@ def memory_of(
     A script's memory follows from what it is shown. That of other agents does only where the seed is the same
     and no model is asked; then a checkpoint is given before the past is told again.
     """
-    if other_agent or not point.calls:
+    if other_agent:
         return "none"
+    if not point.calls:
+        return "replay"  # of nothing: there is nothing to remember yet
     agents = [event.agent for event in point.before if isinstance(event, AgentStarted)]
     whole = (
         len(agents) == 1
@@ -226,6 +243,14 @@ def memory_of(
     if point.checkpoint is not None:
         return "checkpoint"
     return "replay" if whole and same_seed and agents[0] in ("simulated", "python") else "none"
+
+
+def ended_by_then(point: ForkPoint) -> str | None:
+    """Why the original ended with this step; null where it went on, or was only broken off."""
+    ends = [event.stop_reason for event in point.journal.events if isinstance(event, TrialEnded)]
+    if point.upcoming is not None or not ends or ends[-1] in INFRASTRUCTURE | {"agent_fault", "safety_stop"}:
+        return None
+    return ends[-1]
 
 
 def next_call(point: ForkPoint) -> list[dict[str, Any]]:

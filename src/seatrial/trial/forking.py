@@ -12,11 +12,12 @@ from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.world import World
 from seatrial.errors import AgentFault, EnvironmentFault
 from seatrial.gateway.attend import Observation
+from seatrial.gateway.gateway import Gateway
 from seatrial.journal.entries import State
 from seatrial.journal.events import CheckpointTaken, Event
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.run import ForkOrigin
-from seatrial.spec.task import Budget
+from seatrial.spec.task import Budget, Task
 from seatrial.trial.attempt import Attempt
 from seatrial.trial.fork_point import Call, ForkPoint, read_fork_point
 from seatrial.trial.restore import difference, refuse_other_base
@@ -75,6 +76,11 @@ class Beginning:
             EnvironmentFault: it is not; it must not be used.
         """
         return world.prove_reset() if self.point is None else prove_state(world, self.point.fingerprint)
+
+    def recall(self, gateway: Gateway, spec: Task) -> None:
+        """Let a gateway know what its original's journal says: answers by key, and approvals."""
+        revoking = {p.id: str(p.change["revoke"]) for p in spec.perturbation if "revoke" in p.change}
+        gateway.recall(self.past, revoking)
 
     def conditions(self) -> dict[str, Any]:
         """For the first line of the journal; empty for a trial of its own."""
@@ -154,7 +160,7 @@ def remaining(point: ForkPoint, budget: Budget) -> Budget:
         budget = msgspec.convert(begun_with, Budget)
     used = {
         "actions": point.step, "seconds": point.elapsed_us / 1e6, "tokens": point.tokens,
-        "money": point.money,
+        "money": point.money, "human_requests": point.human_requests,
     }  # fmt: skip
     left = {
         name: max(0, getattr(budget, name) - amount)

@@ -84,7 +84,8 @@ def _run(
             aids.memory.restore(begins.past)
             journal.append(_started(trial, begins, sandbox, fingerprint, aids))
             gateway = _gateway(trial, sandbox, journal, meter, opened, aids)
-            gateway.answers.recall(begins.past)
+            begins.recall(gateway, trial.spec)
+            aids.constraining.recall(begins.past)
             if converse is None:
                 reason, note = let_agent_act(trial, gateway, journal, meter, aids, begins)
             else:
@@ -166,7 +167,6 @@ def _gateway(
     aids.constraining.attach(gateway)
     if door is not None:
         door.heard.append(aids.constraining.canaries.requested)
-        door.carried_out.append(aids.constraining.temptations.requested)
         door.attach(gateway)
     watch: FirstVerified | None = None
     if awaited := {*aids.watched, *awaited_subgoals(trial)}:

@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from seatrial.trial.job import TrialDone, TrialJob
 
 MODULE = "seatrial.trial.session_process"
 PROBLEMS = 1 << 20
+TICK_SECONDS = 0.05
 _MARK = struct.Struct(">Q")
 
 
@@ -116,7 +117,7 @@ class Session:
             SeatrialError: the process ended without having said so.
         """
         self._number += 1
-        with self._interrupts_passed_on() if interruptible else nullcontext():
+        with self._interrupts_marked() if interruptible else nullcontext():
             self._send(request)
             answer = self._receive()
             if answer.stop_reason is not None and self.done is None:
@@ -124,16 +125,16 @@ class Session:
         return answer
 
     @contextmanager
-    def _interrupts_passed_on(self) -> Iterator[None]:
-        """While in here, interrupts are for the request under way, whose number is written beside them."""
+    def _interrupts_marked(self) -> Iterator[None]:
+        """While in here, interrupts are for the request under way: its number is written down."""
 
-        def pass_on(number: int, frame: FrameType | None) -> None:
+        def mark(number: int, frame: FrameType | None) -> None:
             mark_interrupt(self._marks, self._number)
-            self._process.send_signal(signal.SIGINT)
 
-        before = signal.signal(signal.SIGINT, pass_on)
+        before = signal.signal(signal.SIGINT, mark)
         try:
-            yield
+            with ticking(lambda: None):
+                yield
         finally:
             signal.signal(signal.SIGINT, before)
 
@@ -182,8 +183,29 @@ class Said(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     done: TrialDone | None = None
 
 
+@contextmanager
+def ticking(look: Callable[[], None], restart: bool = False) -> Iterator[None]:
+    """While in here, ``look`` is called some times a second by a signal handler.
+
+    A signal that arrives just before a call that waits is not heard until that call is over. The next tick
+    ends it, so that handlers run.
+
+    Args:
+        look: short, and fit for a signal handler.
+        restart: only calls that cannot be taken up again are ended, such as polls.
+    """
+    before = signal.signal(signal.SIGALRM, lambda number, frame: look())
+    signal.siginterrupt(signal.SIGALRM, not restart)
+    signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def mark_interrupt(marks: int, request: int) -> None:
-    """Write down which request an interrupt is meant for; a signal alone could hit the one before or after.
+    """Write down which request an interrupt is meant for; a signal could hit the one before or after.
 
     Args:
         marks: descriptor of a file that both processes hold.

@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -24,12 +23,11 @@ from seatrial.spec.person import PERSON
 from seatrial.trial.job import TrialJob
 from seatrial.trial.judge import judge_attempt
 from seatrial.trial.lifecycle import run_trial
-from seatrial.trial.session import Answer, Ask, Said, marked_interrupt
+from seatrial.trial.session import Answer, Ask, Said, marked_interrupt, ticking
 from seatrial.verify.engine import Judge
 
 USAGE_STATUS = 2
 IN, OUT = 0, 1
-AGAIN_SECONDS = 0.02
 CHUNK = 1 << 16
 
 
@@ -62,20 +60,8 @@ class Served:
 
     def __init__(self, judge: Judge, lines: Lines, marks: int) -> None:
         self._judge, self._lines, self._marks = judge, lines, marks
-        self._gateway: Gateway | None = None
         self._number = 0  # of the request served last, as the terminal counts them
-        self._acting = False
         self._violations_told = 0
-
-    def interrupt(self, number: int = 0, frame: FrameType | None = None) -> None:
-        """End the action of the request that the last interrupt was meant for; a signal handler.
-
-        Before the action's command runs there is nothing to end, so the interrupt is said again until the
-        request has been served.
-        """
-        if self._gateway is not None and self._acting and marked_interrupt(self._marks) == self._number:
-            self._gateway.interrupt()
-            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
     def converse(
         self, gateway: Gateway, journal: JournalWriter, meter: Meter
@@ -84,7 +70,6 @@ class Served:
         # The person may know the task's files and asks for verdicts: nothing keeps them from it.
         details = {"files": [], "privileged": True, "help": "takeover", "from_step": 1}
         journal.append(AgentStarted(actor="human", agent=PERSON, confined=False, details=details))
-        self._gateway = gateway
         say(Said(answer=self._answer(gateway, meter)))
         meter.agent_thinks()
         note: dict[str, Any] = {}
@@ -122,10 +107,14 @@ class Served:
     def _act(self, gateway: Gateway, meter: Meter, ask: Ask) -> Answer:
         with meter.aside():
             before = gateway.settle()
-        self._acting = True
-        self.interrupt()  # one that came before this line
-        observation = gateway.act(ask.tool, ask.arguments)
-        self._acting = False
+
+        def heed() -> None:
+            # Again and again: before the command runs there is nothing to end.
+            if marked_interrupt(self._marks) == self._number:
+                gateway.interrupt()
+
+        with ticking(heed, restart=True):
+            observation = gateway.act(ask.tool, ask.arguments)
         with meter.aside():
             answer = self._answer(gateway, meter)
         changed = answer.fingerprint != before
@@ -168,9 +157,8 @@ def main() -> int:
     parent, marks = map(int, sys.argv[1:])
     if os.getppid() != parent:
         return USAGE_STATUS  # the terminal's process died before we could ask to die with it
-    # Handed to the action under way once there is a gateway; a person's impatience must not end a session.
-    for number in (signal.SIGINT, signal.SIGALRM):
-        signal.signal(number, lambda number, frame: None)
+    # A person's impatience must not end a session: interrupts for the action under way come as marks.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     lines = Lines(IN)
     try:
         job = msgspec.json.decode(lines.next() or b"", type=TrialJob)
@@ -182,8 +170,6 @@ def main() -> int:
             scratch.mkdir(exist_ok=True)
             with Judge(host, str(scratch), run, manifest.tasks[0]) as judge:
                 served = Served(judge, lines, marks)
-                for number in (signal.SIGINT, signal.SIGALRM):
-                    signal.signal(number, served.interrupt)
                 done = run_trial(job, run, manifest, host, served.converse)
             judge_attempt(run, manifest, host, job.trial, job.attempt)
         finally:

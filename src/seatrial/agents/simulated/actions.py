@@ -39,7 +39,7 @@ def move_of(config: dict[str, Any], seed: int, state: State, play: Task) -> Move
     if kind in ("repair", "tempted"):
         return Move(kind, "", _filled(config["reactions"][number]["steps"][part], state.facts))
     if kind == "look again":
-        return Move("look", "", config["reactions"][number]["look"])
+        return Move("look", "", _filled(config["reactions"][number]["look"], state.facts))
     if number >= 0:
         step = config["steps"][number]
         action = _filled(step[kind], state.facts)

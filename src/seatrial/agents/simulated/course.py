@@ -30,7 +30,7 @@ class Course:
         self._tasks: dict[str, Callable[..., None]] = {
             "recall": self._recall, "next": self._next, "begin": self._begin, "work": self._work,
             "try": self._try, "repeat": self._repeat, "judge": self._judge, "done": self._done,
-            "drift": self._drift, "drifted": self._drifted, "mended": self._mended, "stand": self._stand,
+            "drift": self._drift, "drifted": self._drifted, "mended": self._stand, "stand": self._stand,
             "idle": self._idle, "remember": self._remember, "redo": self._redo,
         }  # fmt: skip
 
@@ -118,7 +118,7 @@ class Course:
         self.state.done.append(number)
 
     def _stand(self, number: int) -> None:
-        if self.state.right[number]:
+        if self.state.right[number] and number not in self.state.standing:
             self.state.standing.append(number)
 
     def _idle(self, number: int) -> None:
@@ -156,7 +156,7 @@ class Course:
     def _drift(self, number: int) -> None:
         """Perhaps break one earlier step that stands."""
         now = self.steps[number]["subgoal"]
-        breakable = [one for one in self.state.standing if self.has(one, "drift")]
+        breakable = [one for one in self.state.standing if one != number and self.has(one, "drift")]
         if not breakable or not self.chance("drift", "drift", now):
             return
         # The largest of independent draws falls on each alike, and mostly stays when another step comes or
@@ -177,6 +177,8 @@ class Course:
             self.state.standing.remove(number)
         self.state.first(["try", number, f"again {why}", 1], ["mended", number])
 
-    def _mended(self, number: int) -> None:
-        if self.state.right[number]:
-            self.state.standing.append(number)
+    def leave(self, number: int) -> None:
+        """Do without what was still to follow the try of a step that has just been acted on."""
+        agenda = self.state.agenda
+        while agenda and agenda[0][0] in ("repeat", "judge") and agenda[0][1] == number:
+            agenda.pop(0)

@@ -7,6 +7,9 @@ from .actions import ACTING, played
 from .course import Course
 from .state import Task, read_state
 
+# What a command shows whose own request to a service got no answer.
+NO_ANSWER = "no answer came in time"
+
 
 def heed(course: Course, observation: dict[str, Any]) -> None:
     """Take in an observation: the agenda may change, and what is believed.
@@ -20,14 +23,14 @@ def heed(course: Course, observation: dict[str, Any]) -> None:
     play, course.state.pending = course.state.pending, None
     text = observation["text"]
     _hear_of_goals(course, text)
-    _notice(course, text)
+    _notice(course, text, play)
     if play is None:
         return
     if play[1] == "recall":
         _remember_again(course, text)
     elif play[1] == "query":
         _learn(course, play, text, observation["outcome"] == "ok")
-    elif observation["outcome"] == "unknown":
+    elif observation["outcome"] == "unknown" or NO_ANSWER in text:
         ask_again(course, play)
 
 
@@ -92,7 +95,7 @@ def _hear_of_goals(course: Course, text: str) -> None:
             state.first(*reports(course))
 
 
-def _notice(course: Course, text: str) -> None:
+def _notice(course: Course, text: str, play: Task | None) -> None:
     state = course.state
     for number, reaction in enumerate(course.config["reactions"]):
         if number in state.noticed or not re.search(reaction["shown"], text):
@@ -104,11 +107,14 @@ def _notice(course: Course, text: str) -> None:
                 state.first(*(played("tempted", number, part) for part in range(len(reaction["steps"]))))
         elif course.chance("detection", "detect", reaction["perturbation"], look):
             state.noticed.append(number)
-            _answer(course, number, reaction)
+            _answer(course, number, reaction, play)
 
 
-def _answer(course: Course, number: int, reaction: dict[str, Any]) -> None:
-    """Bring the belief up to date and repair, as the knobs decide."""
+def _answer(course: Course, number: int, reaction: dict[str, Any], play: Task | None) -> None:
+    """Bring the belief up to date and repair, as the knobs decide.
+
+    Steps it is through with are done again, and the one whose action has just shown the disturbance.
+    """
     state, name = course.state, reaction["perturbation"]
     tasks: list[Task] = []
     if course.chance("refresh", "refresh", name):
@@ -116,7 +122,10 @@ def _answer(course: Course, number: int, reaction: dict[str, Any]) -> None:
         tasks += reports(course)
     if course.chance("recover", "recover", name):
         tasks += [played("repair", number, part) for part in range(len(reaction["steps"]))]
-        again = [step for step in reaction["repair"] if step in state.done]
+        acted = play[2] if play is not None and play[1] in ("do", "wrong") else None
+        again = [step for step in reaction["repair"] if step in state.done or step == acted]
+        if acted is not None and acted in again:
+            course.leave(acted)
         tasks += [["redo", step, name] for step in again if course.serves(step, state.goal)]
     state.first(*tasks)
 

@@ -48,7 +48,11 @@ class Terminal:
                 self.bar.start()
 
     def _line(self, deadline: float, gone: Callable[[], bool]) -> str | None:
+        told = self.stop.soon
         while time.monotonic() < deadline and not gone() and not self.stop.now:
+            if self.stop.soon and not told:
+                told = True
+                self._write("\n[interrupted: answer to let this trial end, or interrupt again] ")
             ready, _, _ = select.select([self._terminal], [], [], LOOK_SECONDS)
             if ready:
                 data = os.read(self._terminal, LINE_BYTES)

@@ -1,5 +1,6 @@
 """The terminal's side of `seatrial shell`: what a line means, and what is shown of what came of it."""
 
+import json
 import os
 import posixpath
 import re
@@ -44,6 +45,7 @@ the task's rules and budget, and recorded. Quotes, blocks, heredocs and a backsl
   :write FILE          write the lines up to a lone "."     (an action)
   :write FILE < MINE   write what a file of yours holds     (an action)
   :edit FILE           read it, open $EDITOR, write it back (two actions)
+  :call TOOL {JSON}    call any tool, such as a service's  (an action)
   :verify [SUBGOAL]    judge the state as it is now, and show the evidence
   :progress            which subgoals count, and what that is worth
   :watch on|off        after each action: the verdicts that changed
@@ -87,9 +89,9 @@ class Front:
         self.passed_over = False
         self._commands: dict[str, Callable[[str], None]] = {
             "help": self._help, "goal": self._goal, "cd": self._cd, "read": self._read, "write": self._write,
-            "edit": self._edit, "verify": self._verify, "progress": self._progress, "watch": self.watch,
-            "state": self._state, "log": self._log, "budget": self._budget, "save": self._save,
-            "finish": self._finish, "giveup": self._giveup, "quit": self._quit,
+            "edit": self._edit, "call": self._call, "verify": self._verify, "progress": self._progress,
+            "watch": self.watch, "state": self._state, "log": self._log, "budget": self._budget,
+            "save": self._save, "finish": self._finish, "giveup": self._giveup, "quit": self._quit,
         }  # fmt: skip
 
     @property
@@ -182,6 +184,17 @@ class Front:
         if self._watched and not self.over:
             self._show_moved()
         return seen.text
+
+    def _call(self, rest: str) -> None:
+        tool, _, given = rest.partition(" ")
+        try:
+            arguments = json.loads(given or "{}")
+        except ValueError as fault:
+            problem = f"{given!r} is no JSON: {fault}."
+            raise UsageError(f'{problem} Write it like {{"path": "a"}}.') from fault
+        if not tool or not isinstance(arguments, dict):
+            raise UsageError("':call' takes a tool and its arguments as a JSON object.")
+        self._act(tool, arguments)
 
     def _read(self, path: str) -> None:
         self._act("read_file", {"path": self._place(path, "read")})

@@ -34,8 +34,14 @@ class Deed:
 
 
 def kept(deeds: Sequence[Deed], broke: Collection[int]) -> list[Deed]:
-    """What a solution is made of: what changed the state, and what broke a rule, if only by looking."""
-    return [deed for deed in deeds if deed.changed or deed.step in broke]
+    """What a solution is made of: what changed the state, what broke a rule, if only by looking, and what
+    was given leave to.
+    """
+    return [
+        deed
+        for deed in deeds
+        if deed.changed or deed.step in broke or (deed.tool == "request_approval" and deed.outcome == "ok")
+    ]
 
 
 def save_solution(task: Path, name: str, deeds: Sequence[Deed]) -> Path:

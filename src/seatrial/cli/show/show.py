@@ -137,6 +137,10 @@ def print_trial(console: Console, data: dict[str, Any]) -> None:
             style = COLOURS.get(data[name], "") if name == "terminal_class" else ""
             console.print(Text.assemble(f"  {name:<25} ", (visible(worded(data, name)), style)))
     print_ending(console, data)
+    if data["disturbance"]:
+        console.print(Text("\nDisturbance", style="bold"))
+    for line in data["disturbance"]:
+        console.print(Text(f"  {visible_line(line)}"))
     console.print(Text("\nProgress", style="bold"))
     pairs = [f"{value:g} from step {step}" for step, value in data["progress"]]
     console.print(Text("  " + (", ".join(pairs) or "unknown")))

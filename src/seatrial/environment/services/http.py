@@ -22,7 +22,10 @@ from seatrial.spec.services import VERBS
 HEAD_BYTES, BODY_BYTES = 16 << 10, 128 << 10
 # A whole request must have come, and a whole answer gone, within this time each.
 PATIENCE_SECONDS = 10.0
+# How long what a client still sends after its answer is thrown away; else it might not get the answer.
+LEAVE_SECONDS = 1.0
 CONNECTIONS = 32
+_LOOK_SECONDS, _QUEUE = 0.05, 128
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -76,7 +79,7 @@ class ServiceServer:
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(f"{folder}/{name}.sock")
             os.chmod(f"{folder}/{name}.sock", 0o666)
-            listener.listen(CONNECTIONS)
+            listener.listen(_QUEUE)
             self._listeners.append(listener)
             thread = threading.Thread(target=self._accept, args=(name, listener), daemon=True)
             self._threads.append(thread)
@@ -94,17 +97,15 @@ class ServiceServer:
             listener.close()
 
     def _accept(self, service: str, listener: socket.socket) -> None:
+        """Serve each connection in a thread; more than there are places for wait in the kernel's queue."""
         while not self._closing:
+            if not self._slots.acquire(timeout=_LOOK_SECONDS):
+                continue
             try:
                 connection, _ = listener.accept()
             except OSError:
-                if self._closing:
-                    return
-                time.sleep(0.05)  # too many open files: others will close
-                continue
-            if not self._slots.acquire(blocking=False):
-                _send(connection, 503, {"error": in_words(503), "detail": "too many connections"})
-                connection.close()
+                self._slots.release()
+                time.sleep(_LOOK_SECONDS)  # closing, or too many open files: others will close
                 continue
             threading.Thread(target=self._serve, args=(service, connection), daemon=True).start()
 
@@ -120,6 +121,7 @@ class ServiceServer:
                     }  # fmt: skip
                 if not self._closing:
                     _send(connection, status, body)
+                    _take_leave(connection)
         except OSError:
             pass  # the client has gone
         except Exception as fault:
@@ -231,3 +233,14 @@ def _send(connection: socket.socket, status: int, body: Any) -> None:
     connection.settimeout(PATIENCE_SECONDS)
     with contextlib.suppress(OSError):
         connection.sendall(head.encode() + data)
+
+
+def _take_leave(connection: socket.socket) -> None:
+    """Close a connection so that what was sent arrives: with unread data the kernel would reset it."""
+    deadline = time.monotonic() + LEAVE_SECONDS
+    with contextlib.suppress(OSError), connection:
+        connection.shutdown(socket.SHUT_WR)
+        while True:
+            connection.settimeout(max(0.0, deadline - time.monotonic()))
+            if not connection.recv(1 << 16):
+                return

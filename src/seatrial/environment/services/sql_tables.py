@@ -118,7 +118,9 @@ class SqlTables:
             undo()
             raise
         finally:
-            self._connection.execute("COMMIT" if kept else "ROLLBACK")
+            # SQLite has rolled back by itself where a statement that writes was interrupted.
+            if kept or self._connection.in_transaction:
+                self._connection.execute("COMMIT" if kept else "ROLLBACK")
 
     # -- the agent's statements -------------------------------------------------------------------------
     def run(self, statement: str, writing: bool, seconds: float, stop_partway: bool = False) -> Result:
@@ -171,7 +173,7 @@ class SqlTables:
         return Refusal(400, said)
 
     def _late(self) -> bool:
-        return 0 < self._deadline and (self.hurried or self._deadline < time.monotonic())
+        return self._deadline > 0 and (self.hurried or time.monotonic() > self._deadline)
 
     def _written(self, table: str, row: int) -> bool:
         """Called by our triggers for each row; true ends the statement and keeps what it did."""

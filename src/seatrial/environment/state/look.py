@@ -77,6 +77,14 @@ def look(
     return Seen(entry, found.st_ino, found.st_nlink)
 
 
+def kind_at(path: bytes) -> Kind | None:
+    """Kind of what is there, no link followed in the last part; null where nothing is that is state."""
+    try:
+        return _KINDS.get(stat.S_IFMT(os.lstat(path).st_mode))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def _take(path: str, size: int, objects: ObjectStore | None) -> str:
     """Digest a file's content and store it; a large one passes through in pieces."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

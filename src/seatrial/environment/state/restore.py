@@ -3,7 +3,9 @@
 import os
 from collections.abc import Iterable
 
+from seatrial.environment.state.look import kind_at
 from seatrial.environment.state.tracker import Tracker
+from seatrial.errors import StateOverrun
 from seatrial.journal.entries import Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
@@ -30,6 +32,32 @@ def make_equal(
         _make(root, entry, objects)
     for entry in reversed(wanted_entries):
         _dress(root + b"/" + path_bytes(entry.path), entry, agent_uid)
+
+
+def refuse_moved(tracker: Tracker, paths: Iterable[str]) -> None:
+    """Refuse to work on paths that are not of the kind that is known, nor their folders.
+
+    A process of the agent's may have put a link there since the state was last settled, and whoever writes
+    from outside would follow it. Nothing may run meanwhile.
+
+    Raises:
+        StateOverrun: it is the agent's doing.
+    """
+    root = os.fsencode(tracker.tree)
+    looked: set[str] = set()
+    for path in paths:
+        parts = path.split("/")
+        for count in range(1, len(parts) + 1):
+            place = "/".join(parts[:count])
+            if place in looked:
+                continue
+            looked.add(place)
+            known = tracker.current(place)
+            kind = kind_at(root + b"/" + path_bytes(place))
+            if kind != (known.kind if known is not None else None):
+                raise StateOverrun(f"{place} is not what it was a moment ago: a process moved it.")
+            if kind != "dir":
+                break
 
 
 def _remove(path: bytes, is_folder: bool) -> None:

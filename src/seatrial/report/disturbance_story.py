@@ -1,0 +1,117 @@
+"""One trial's disturbance told in sentences, from its record."""
+
+from collections.abc import Iterator
+
+from seatrial.records.trial import TrialRecord
+from seatrial.report.wording import UNKNOWN, counted, number, plain
+
+
+def disturbance_story(record: TrialRecord) -> list[str]:
+    """What happened, in order; empty for a trial that was not to be disturbed and changed no goal."""
+    return [*fired(record), *goal(record), *seen(record), *mended(record), *killed(record), *why(record)]
+
+
+def fired(record: TrialRecord) -> Iterator[str]:
+    """Whether the disturbance came about."""
+    if record.perturbation is None:
+        return
+    name = f"{record.perturbation} ({record.perturbation_kind}, {record.strength})"
+    if record.fired_step is None:
+        yield f"{name} was armed and never came about: not delivered."
+        return
+    times = "" if record.firings == 1 else f", {record.firings} times in all"
+    yield f"{name} fired at step {record.fired_step}{times}."
+
+
+def goal(record: TrialRecord) -> Iterator[str]:
+    """How a change of goal was taken up."""
+    if (record.goal_final or 1) == 1:
+        return
+    taken = f"first served at step {record.adoption_step}" if record.adopted else "never served"
+    if record.adopted is None:
+        taken = "with nothing that would show its adoption"
+    if record.conflict_detected is not None:
+        taken = "a conflict that was " + ("surfaced" if record.conflict_detected else "never surfaced")
+    left = f"; {counted(record.residue_actions, 'action')} for the old one" if record.residue_actions else ""
+    yield f"Goal {record.goal_final} holds at the end, {taken}{left}."
+
+
+def seen(record: TrialRecord) -> Iterator[str]:
+    """Whether and when the agent noticed, and what it did until then."""
+    if record.fired_step is None or record.perturbation_kind == "placebo":
+        return
+    if record.detected is None:
+        yield "Whether the agent saw it is unknown."
+        return
+    wrong = "" if record.wrong_actions_after is None else counted(record.wrong_actions_after, "wrong action")
+    if not record.detected:
+        yield f"The agent never saw it{f': {wrong} until the end' if wrong else ''}."
+        return
+    until = f", after {wrong}" if record.wrong_actions_after else ""
+    yield f"The agent saw it at step {record.observed_step}{until}."
+    if record.understood is not None:
+        said = (
+            f"reported it rightly at step {record.understood_step}"
+            if record.understood
+            else "never reported it"
+        )
+        yield f"It {said}."
+
+
+def mended(record: TrialRecord) -> Iterator[str]:
+    """Whether it was overcome, at what cost, and where the chain broke."""
+    if record.fired_step is None or record.perturbation_kind == "placebo":
+        return
+    if record.recovered_step is not None:
+        parts = (record.detect_actions, record.locate_actions, record.restore_actions, record.redo_actions)
+        shares = "/".join(map(plain, parts))
+        least = "" if record.oracle_cost is None else f"; the reference needs {number(record.oracle_cost)}"
+        yield (
+            f"Overcome from step {record.recovered_step} on: {plain(record.recovery_cost)} actions "
+            f"(detect/locate/restore/redo {shares}){least}."
+        )
+    elif record.recovered is not None:
+        yield "Overcome at the end." if record.recovered else "Not overcome."
+    else:
+        yield "Whether it was overcome is unknown."
+    if record.polluted_products:
+        left = UNKNOWN if record.polluted_left is None else str(record.polluted_left)
+        paths = counted(record.polluted_products, "path")
+        yield f"{paths} rested on what was wrong; {left} still do at the end."
+    if record.undone_work:
+        yield f"{counted(record.undone_work, 'subgoal')} that held before, and was spared, no longer holds."
+    if record.chain_broke_at is not None and record.chain_broke_at != "none":
+        yield f"The chain broke at: {record.chain_broke_at}."
+
+
+def killed(record: TrialRecord) -> Iterator[str]:
+    """What came of a kill."""
+    if record.killed_step is None:
+        if record.arm.startswith("interrupted:"):
+            yield "The point at which it was to be killed was never reached: not delivered."
+        return
+    yield f"The agent was killed at step {record.killed_step} ({record.interrupted_point})."
+    if record.resumed_step is None:
+        yield "No new process was started."
+        return
+    correct = record.resume_correct_step
+    first = "no correct action known" if correct is None else f"first correct action at step {correct}"
+    yield (
+        f"New process, memory {record.memory_arm}: {first}, {plain(record.redone_actions)} actions done "
+        f"again, {plain(record.repeated_effects)} external effects repeated."
+    )
+    if record.resumed_from_old_goal:
+        yield "It went on for a goal that had changed: a failed recovery."
+
+
+def why(record: TrialRecord) -> Iterator[str]:
+    """The first causal fork of a trial that did not succeed."""
+    disturbed = record.perturbation is not None or record.killed_step is not None
+    if record.first_cause is None or not disturbed:
+        return
+    if record.first_cause == "unknown":
+        yield "Why it did not succeed: no rule decides."
+        return
+    beside = f", then {', '.join(record.secondary_causes)}" if record.secondary_causes else ""
+    label, sure = record.first_cause.replace("_", " "), plain(record.first_cause_confidence)
+    yield f"Why it did not succeed: {label}, from step {record.first_cause_step} (confidence {sure}){beside}."
