@@ -1,4 +1,4 @@
-"""Do the intervals of the project's estimators cover what simulated agents were set to, at their nominal rate?"""
+"""Do the intervals of the project's estimators cover what was set, at their nominal rate?"""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.disturbed_runs import Charged, Options, Runs, charged, play
 from benchmarks.disturbed_task import PARTS
-from benchmarks.findings import Findings, compared, in_a_folder, interval
+from benchmarks.findings import Findings, compared, difference, in_a_folder
 from benchmarks.shadow import Offered
 from benchmarks.truth_runs import LEVEL, Cell, cell
 from seatrial.estimate.rates import wilson
@@ -147,14 +147,13 @@ def placebo(folder: Path, trials: int, workers: int) -> Findings:
     found = compared("placebo", runs)
     for measure in ("strict_success", "actions", "regression_depth", "local_right"):
         without, with_it = (runs.values("half", arm, measure) for arm in ("baseline", PLACEBO))
-        # Trials of one repeat share their seed; those of the next are other ones.
-        unlike = [float(b) - float(a) for a, b in zip(without, [*with_it[1:], with_it[0]], strict=True)]
-        low, high = interval(unlike)
+        # Trials of one repeat share their seed, so those without come from other repeats than those with.
+        change, low, high = difference(list(map(float, without[::2])), list(map(float, with_it[1::2])))
         same = without == with_it
         found.lines.append(
             f"{measure:<17} {fmean(map(float, without)):.3f} and {fmean(map(float, with_it)):.3f}, "
             f"{'equal' if same else 'DIFFERENT'} on equal seeds; "
-            f"on others {fmean(unlike):+.3f} [{low:+.3f}, {high:+.3f}]"
+            f"on others {change:+.3f} [{low:+.3f}, {high:+.3f}]"
         )
         if not same or not low <= 0 <= high:
             found.wrong.append(f"the placebo moves {measure}")

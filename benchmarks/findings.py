@@ -1,5 +1,6 @@
 """What a study of known truth found, and what in it is not as it should be."""
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -52,3 +53,13 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     mean, n = fmean(values), len(values)
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * stdev(values) / n**0.5 if n > 1 else 0.0
     return mean - half, mean + half
+
+
+def difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float, float]:
+    """How much higher the mean of other trials is, with Welch's interval on the smaller sample's freedom."""
+    change, smaller = fmean(after) - fmean(before), min(len(before), len(after))
+    if smaller < 2:
+        return change, -math.inf, math.inf
+    error = math.sqrt(sum(stdev(values) ** 2 / len(values) for values in (before, after)))
+    half = float(stdtrit(smaller - 1, (1 + LEVEL) / 2)) * error
+    return change, change - half, change + half

@@ -15,6 +15,7 @@ from seatrial.journal.events import (
     ContextCompacted,
     EffectRecorded,
     PerturbationFired,
+    ServiceCalled,
     TrialStarted,
 )
 from seatrial.report.show import trial_detail
@@ -327,3 +328,25 @@ def test_a_compaction_of_its_own_accord_is_an_event(tmp_path: Path) -> None:
     ended = play(tmp_path, "baseline", agent=source)
     compacted = ended.one(ContextCompacted)
     assert (compacted.strategy, compacted.kept, compacted.tokens_before) == ("automatic", ["half"], None)
+
+
+CHARGES = """
+[[rows.accounts]]
+id = "main"
+balance = 100
+"""
+
+
+@pytest.mark.parametrize(("retry", "charges"), [("blind", 2), ("idempotent", 1), ("query", 1)])
+def test_the_ledger_of_a_service_says_who_pays_twice(tmp_path: Path, retry: str, charges: int) -> None:
+    (tmp_path / "task" / "services").mkdir(parents=True)
+    (tmp_path / "task" / "services" / "payments.toml").write_text(CHARGES)
+    check = {"tool": "payments.list", "reference": "rent", "shows": "rent"}
+    pay = {"tool": "payments.charge", "account": "main", "amount": 5, "reference": "rent", "check": check}
+    ended = play(
+        tmp_path, "interrupted:after_effect_before_ack", [pay, *SCRIPT, FINISH], retry=retry,
+        tables='[interruption]\ntool = "payments.*"\n', more='[environment]\nservices = ["payments"]\n',
+    )  # fmt: skip
+    killed_and_resumed(ended, "after_effect_before_ack")
+    effects = [event.ledger for event in ended.events(ServiceCalled) if event.effect]
+    assert len(effects) == len(set(effects)) == charges

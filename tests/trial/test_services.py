@@ -1,6 +1,7 @@
 """A whole run of a task with services: from the task's files to verdicts, and back to any step."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
-def run_of(folder: Path, unsafe: bool = False) -> RunFolder:
+def run_of(folder: Path, unsafe: bool = False, steps: Sequence[dict[str, Any]] = tuple(STEPS)) -> RunFolder:
     """A task with every service, played by a script."""
     reads = {"subgoal.0.reads": ["service:payments"], "subgoal.1.reads": ["service:mail"]}
     task = write_task(folder / "task", {"environment.services": list(FILES), **reads})
@@ -53,7 +54,7 @@ def run_of(folder: Path, unsafe: bool = False) -> RunFolder:
     (task / "verifiers" / "last.sh").write_text(
         TOLD.replace("/services/", "$SERVICE_ROWS/") if unsafe else TOLD
     )
-    (task / "solutions" / "own.toml").write_text(toml({"step": STEPS}))
+    (task / "solutions" / "own.toml").write_text(toml({"step": list(steps)}))
     (folder / "experiment.toml").write_text(
         'schema = "seatrial/experiment@1"\nname = "own"\ntasks = ["task"]\nseed = 1\n'
         '[[system]]\nname = "own"\nagent = "scripted"\nscript = "solutions/own.toml"\n'
@@ -117,3 +118,21 @@ def test_the_base_is_built_once_and_anew_when_its_rows_are_gone(tmp_path: Path, 
     world = world_at(run, host, trial, 1, 3)
     assert world.audit()
     world.close()
+
+
+def test_programs_that_never_stop_calling_lose_nothing_at_the_end(tmp_path: Path) -> None:
+    call = (
+        """curl -s --unix-socket $SERVICE_SOCKETS/tickets.sock http://x/comment -d '{"id": 1, "body": "b"}'"""
+    )
+    loops = f"for n in 1 2 3; do (while true; do {call}; done) >/dev/null 2>&1 & done; sleep 0.2"
+    steps = [{"tool": "shell", "command": loops}, *({"tool": "tickets.get", "id": 1} for _ in range(5))]
+    run = run_of(tmp_path, steps=[*steps, {"tool": "finish"}])
+    journal = journal_of(run)
+    end = journal.events[-1]
+    assert isinstance(end, TrialEnded) and end.audit == "equal"
+    state = state_at(journal, run.objects, 7)
+    rows = {path for path in state if path.startswith("services/tickets/ledger/")}
+    done = [e for e in journal.events if isinstance(e, ServiceCalled) and e.effect]
+    assert len(rows) == len(done) > 0
+    assert [e.ledger for e in done] == list(range(1, len(done) + 1))
+    assert {e.actor for e in done} >= {"background"}

@@ -73,14 +73,15 @@ class ServiceDoor:
 
     # -- by tool --------------------------------------------------------------------------------------
     def _by_tool(self, asked: Asked) -> Window:
+        assert self._gateway is not None
         begun = time.monotonic_ns()
         service, _, verb = asked.tool.partition(".")
         with self._services.turn(hurry=True):
             answer = self._services.call(service, verb, asked.arguments, asked.key or "", "tool", asked.step)
             answer = self._in_patience(answer)
             line = ServiceCalled(
-                actor="agent", step=asked.step, service=service, verb=verb, arguments=asked.arguments,
-                key=asked.key or "", status=answer.status,
+                actor=self._gateway.moment()[1], step=asked.step, service=service, verb=verb,
+                arguments=asked.arguments, key=asked.key or "", status=answer.status,
             )  # fmt: skip
             self._write(line, answer)
         self._wait(answer)
@@ -110,6 +111,8 @@ class ServiceDoor:
         key, verb = readable(request.key), readable(request.verb)[:SHOWN_NAME]
         with self._services.turn():
             step, actor = self._gateway.moment()
+            if self._opened.server.closing:
+                raise Refusal(503, "the service has closed")
             if self._too_many(step):
                 raise Refusal(429, f"more than {REQUESTS_IN_STEP} requests in one step")
             arguments, answer = self._checked(request, verb, arguments, problem)

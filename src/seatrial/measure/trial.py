@@ -28,6 +28,7 @@ from seatrial.measure.goals import measure_goals
 from seatrial.measure.interrupted import measure_interruption
 from seatrial.measure.outcome import final_state, outcome
 from seatrial.measure.progress import progress_course, progress_curve, progress_measures
+from seatrial.measure.retries import count_retries
 from seatrial.measure.scene import Scene, scene_of
 from seatrial.measure.trajectory import measure_trajectory
 from seatrial.measure.verified import check_fits, last_step
@@ -166,6 +167,7 @@ def shown_by(scene: Scene, strict: bool | None) -> list[msgspec.Struct]:
     return [
         measure_goals(scene),
         measure_interruption(scene),
+        count_retries(scene),
         measure_trajectory(trail, scene.task, scene.coverage, scene.course, scene.goal_version),
         measure_belief(scene),
         count_encounters(scene.task, scene.events, scene.final),

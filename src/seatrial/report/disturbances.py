@@ -32,7 +32,8 @@ DRAWS = 500
 COSTS = ("detect_actions", "locate_actions", "restore_actions", "redo_actions", "recovery_cost")
 EFFECTS = ("wrong_actions_after", "polluted_products", "polluted_left", "rollback_paths", "kept_work",
            "undone_work", "residue_actions", "conflict_detected", "belief_missing", "belief_outdated",
-           "belief_wrong", "stale_plan_items", "goal_version_errors")  # fmt: skip
+           "belief_wrong", "stale_plan_items", "goal_version_errors", "unlearnt_outcomes",
+           "queried_first", "retried_blindly", "duplicate_effects")  # fmt: skip
 
 
 # Costs that a journal meters beside actions, as the main table has them.

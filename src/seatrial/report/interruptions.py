@@ -30,6 +30,11 @@ CONTRASTS = (
 )
 
 
+AFTER_A_KILL = (
+    "redone_actions", "resume_divergence", "repeated_effects", "queried_first", "retried_blindly",
+)  # fmt: skip
+
+
 class InterruptionLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``interruptions`` in ``report.json``: one system killed at one point.
 
@@ -122,7 +127,7 @@ def interruption_lines(groups: Iterable[Cell], seed: int) -> list[InterruptionLi
                 duplicated=total(killed, "duplicate_effects"),
                 old_goal=sum(record.resumed_from_old_goal is True for record in resumed),
                 first_correct=first_correct(resumed, seed) if resumed else None,
-                means=means(resumed, ("redone_actions", "resume_divergence", "repeated_effects")),
+                means=means(resumed, AFTER_A_KILL),
                 drop=drop_from(baselines.get(cell.system), cell.valid, rng),
             )
         )

@@ -222,6 +222,8 @@ def _end(
     reason: StopReason, note: dict[str, Any],
 ) -> tuple[TrialEnded, int]:  # fmt: skip
     """Take in the last effects, audit the state, write the last line."""
+    if sandbox.services is not None:
+        sandbox.services.server.close()
     fingerprint = gateway.close()
     equal = sandbox.audit()
     end = TrialEnded(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.environment.services import sql_tables
 from seatrial.environment.services.call import Answer
 from seatrial.environment.services.services import Services
 from seatrial.journal.entries import Entry
@@ -121,6 +122,24 @@ def test_a_statement_that_does_not_end_is_ended_and_undone(tmp_path: Path) -> No
         assert execute(services, f"{endless} INSERT INTO t SELECT n, n FROM r").status == 408
         assert query(services, f"{endless} SELECT n FROM r").body["more"]  # its first rows are there at once
         assert services.entries() == shop.stock.rows
+
+
+def test_what_is_written_in_one_step_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_tables, "MOST_WRITTEN", 10)
+    shop = Shop(tmp_path)
+    with shop.open() as services:
+        fill = "INSERT INTO t SELECT a.id, b.name FROM u a, u b"
+        assert execute(services, fill).body == {"changed": 9}
+        before = services.entries()
+        assert execute(services, fill).status == 413
+        assert services.entries() == before
+        assert len(services.settle()) == 10  # nine rows and their ledger's
+        assert execute(services, fill).status == 200
+        services.set_rows("sql", {"t": [{"a": n} for n in range(20)]})  # from outside nothing is bounded
+        services.settle()
+        live = services.entries()
+    with shop.open(shop.delta(live)) as again:
+        assert again.entries() == live
 
 
 def test_results_are_bounded(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.families.draws import Draws
 from seatrial.families.repair import PACKAGES, Knobs
 from seatrial.families.repair.bench import Bench
 from seatrial.families.repair.build import bench_for, made_by, proof_of, read_tree
-from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.edits import with_body
 from seatrial.families.repair.faults import (
     choose,
@@ -21,8 +21,8 @@ from seatrial.families.repair.faults import (
     shown_by_product,
 )
 from seatrial.families.repair.packages import shared_stages
-from seatrial.families.repair.sdist import archive_of, unpack
 from seatrial.families.repair.world import World, world_of
+from seatrial.families.sdist import archive_of, unpack
 from tests.families.repair.conftest import DOWNLOADS
 
 Ready = tuple[World, Bench]

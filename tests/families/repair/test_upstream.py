@@ -1,4 +1,4 @@
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.upstream import OTHER_TESTS, needed_files, observed_tests
 
 SOURCES = {

@@ -1,8 +1,8 @@
 """PID 1 of a sandbox: runs actions one at a time, bounds their output, kills what must end.
 
 Runs inside the sandbox as a single file with nothing but the standard library, once ``confine.waiting`` has
-seen the first request. It speaks frames over the descriptor given as its first argument: two big-endian 32-bit
-lengths, a JSON header, a payload.
+seen the first request. It speaks frames over the descriptor given as its first argument: two big-endian
+32-bit lengths, a JSON header, a payload.
 
 An action is a fresh process in a session of its own; it ends when that process exits, not when its pipe
 closes. What it left behind runs on, and its further output is drained and counted.

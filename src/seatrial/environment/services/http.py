@@ -65,13 +65,14 @@ class ServiceServer:
     Attributes:
         responder: answers requests, from several threads; null until somebody does.
         broken: what a responder raised; the trial cannot go on with it.
+        closing: nothing may be done any more, not even for a request that has come.
     """
 
     def __init__(self, names: tuple[str, ...], folder: str) -> None:
         self.folder, self.responder = folder, _nobody
         self.broken: Exception | None = None
         self._slots = threading.BoundedSemaphore(CONNECTIONS)
-        self._closing = False
+        self.closing = False
         self._listeners: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         os.makedirs(folder, mode=0o755)
@@ -87,7 +88,7 @@ class ServiceServer:
 
     def close(self) -> None:
         """Take no more requests; those under way are cut off."""
-        self._closing = True
+        self.closing = True
         for listener in self._listeners:
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
@@ -98,7 +99,7 @@ class ServiceServer:
 
     def _accept(self, service: str, listener: socket.socket) -> None:
         """Serve each connection in a thread; more than there are places for wait in the kernel's queue."""
-        while not self._closing:
+        while not self.closing:
             if not self._slots.acquire(timeout=_LOOK_SECONDS):
                 continue
             try:
@@ -119,7 +120,7 @@ class ServiceServer:
                     status, body = refusal.status, {
                         "error": in_words(refusal.status), "detail": refusal.problem,
                     }  # fmt: skip
-                if not self._closing:
+                if not self.closing:
                     _send(connection, status, body)
                     _take_leave(connection)
         except OSError:

@@ -26,6 +26,8 @@ _NOTE = "_row_written"
 _TRIGGER = "_note_"
 _STEPS_BETWEEN_LOOKS = 10_000
 _MOST_PAGES = (512 << 20) // 4096
+# Rows that may be written between two settles: each becomes an object and an entry of the journal.
+MOST_WRITTEN = 100_000
 # What a result may hold before it is cut off.
 MOST_ROWS, MOST_BYTES = 200, 256 << 10
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -106,11 +108,11 @@ class SqlTables:
     def whole(self) -> Iterator[Callable[[], None]]:
         """Everything written inside is kept, or taken back by what this yields. Not to be nested."""
         self._connection.execute("BEGIN")
-        kept = True
+        before, kept = set(self.dirty), True
 
         def undo() -> None:
             nonlocal kept
-            kept = False
+            kept, self.dirty = False, before
 
         try:
             yield undo
@@ -133,8 +135,8 @@ class SqlTables:
             stop_partway: it fails after the first row it writes, which stays written.
 
         Raises:
-            Refusal: 400 for a statement that SQLite does not take, 403 for what is not allowed, 408 when its
-                time is up, 503 when it is hurried. Nothing of it was done.
+            Refusal: 400 for a statement that SQLite does not take, 403 for what is not allowed, 413 for too
+                many rows, 408 when its time is up, 503 when it is hurried. Nothing of it was done.
             StoppedPartway: as asked for; ``written`` says what was done.
         """
         if not statement.strip():
@@ -161,6 +163,8 @@ class SqlTables:
         return list(dict.fromkeys(self._statement or ()))
 
     def _refusal(self, fault: Exception, seconds: float) -> Exception:
+        if len(self.dirty) > MOST_WRITTEN:
+            return Refusal(413, f"more than {MOST_WRITTEN} rows would be written in one step")
         if self._stop_after and self.written:
             return StoppedPartway()
         said = str(fault)
@@ -180,7 +184,7 @@ class SqlTables:
         self.dirty.add((table, row))
         if self._statement is not None:
             self._statement.append((table, row))
-        return self._stop_after
+        return self._deadline > 0 and (self._stop_after or len(self.dirty) > MOST_WRITTEN)
 
     def _allow_reading(self, action: int, *details: str | None) -> int:
         return self._allow(action, details, _READING)

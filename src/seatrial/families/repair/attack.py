@@ -3,7 +3,8 @@
 from pathlib import PurePosixPath
 
 from seatrial.families.repair.build import Instance
-from seatrial.families.repair.scripts import Step, finish, hard_coded, look, python, script_text, shell
+from seatrial.families.repair.scripts import hard_coded, look
+from seatrial.families.steps import Step, finish, python, script_text, shell
 
 # Put where the interpreter or a test runner would pick it up.
 PLANTED = """\

@@ -7,8 +7,8 @@ from typing import Any
 
 from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import SpecError
+from seatrial.families.draws import Draws
 from seatrial.families.repair.bench import SCRATCH, Bench, Expected, Patch
-from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.faults import (
     Choice,
     Fault,
@@ -23,9 +23,9 @@ from seatrial.families.repair.judging.judge import differing
 from seatrial.families.repair.mutate import Mutation
 from seatrial.families.repair.options import Knobs
 from seatrial.families.repair.package import Package, Target, module_of
-from seatrial.families.repair.sdist import unpack
 from seatrial.families.repair.upstream import needed_files, observed_tests
 from seatrial.families.repair.world import Link, World, world_of
+from seatrial.families.sdist import unpack
 
 ATTEMPTS = 30
 BROKE_OFF = '["escaped"'

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from seatrial.errors import SpecError
+from seatrial.families.draws import Draws
 from seatrial.families.repair.bench import Expected, Patch, Server, Stream
-from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.edits import smallest_edit
 from seatrial.families.repair.judging.judge import differing
 from seatrial.families.repair.mutate import Mutation, Text, find_function, mutations

@@ -1,8 +1,5 @@
 """The task folder of an instance: which files it holds and what stands in them."""
 
-import json
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from seatrial.families.repair import scripts
@@ -12,6 +9,7 @@ from seatrial.families.repair.declaration import task_text
 from seatrial.families.repair.instruction import instruction
 from seatrial.families.repair.judging.observe import content
 from seatrial.families.repair.plan import plan_text
+from seatrial.families.task_folder import Files, json_text
 
 JUDGING = Path(__file__).with_name("judging")
 
@@ -24,8 +22,6 @@ from judging.judge import main
 main(sys.argv[1:])
 ' "${{0%/*}}" {kind} {name}
 """
-
-Files = dict[str, tuple[str, int]]
 
 
 def task_files(instance: Instance) -> Files:
@@ -87,10 +83,6 @@ def verdicts(instance: Instance) -> dict[str, dict[str, list[str]]]:
     return {name: {"fails": each, "open": after if name == "wrong" else []} for name, each in fails.items()}
 
 
-def json_text(value: object) -> str:
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
 def fault_list(instance: Instance) -> list[dict[str, object]]:
     """What was seeded where; for people, never for the agent."""
     found: list[dict[str, object]] = []
@@ -130,12 +122,3 @@ def verifiers(instance: Instance) -> Files:
         path = repair.link.product
         data(f"expected/{product}", {"path": path, "lines": content(instance.products[path])})
     return files
-
-
-def write_files(files: Mapping[str, tuple[str, int]], folder: Path) -> None:
-    """Writes a folder."""
-    for path, (text, mode) in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-        os.chmod(target, mode)

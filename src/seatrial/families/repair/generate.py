@@ -1,19 +1,16 @@
 """From a package and knobs to a task folder."""
 
-import os
 from pathlib import Path
 
-from seatrial.environment.scratch import scratch_folder
-from seatrial.errors import EnvironmentFault, UsageError
+from seatrial.errors import UsageError
 from seatrial.families.repair.build import build_instance
 from seatrial.families.repair.check import check_instance
-from seatrial.families.repair.folder import task_files, write_files
+from seatrial.families.repair.folder import task_files
 from seatrial.families.repair.options import Knobs, check_knobs
 from seatrial.families.repair.packages import PACKAGES
-from seatrial.families.repair.sdist import archive_of
-from seatrial.spec.loading import load_task
+from seatrial.families.sdist import archive_of
+from seatrial.families.task_folder import place, require_free
 
-# Built beside the target, since only there can it be moved to its place in one step.
 BUILDING = ".seatrial-repair-"
 
 
@@ -41,19 +38,7 @@ def generate(package: str, knobs: Knobs, out: Path, cache: Path, check: bool = T
             f"there is no package {package!r} in the repair family. Choose one of {', '.join(PACKAGES)}"
         )
     check_knobs(knobs, entry)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out} is already there. Name a new folder or remove it first")
+    require_free(out)
     files = task_files(build_instance(entry, knobs, archive_of(entry, cache)))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with scratch_folder(BUILDING, out.parent) as staging:
-            staging.chmod(0o755)
-            write_files(files, staging)
-            load_task(staging)
-            if check:
-                check_instance(staging)
-            # Replaces an empty folder too; nothing half-written is ever seen at the name.
-            os.replace(staging, out)
-    except OSError as fault:
-        raise EnvironmentFault(f"cannot write {out}: {fault}. Free space or name another folder") from fault
+    place(files, out, BUILDING, check_instance if check else lambda folder: None)
     return out

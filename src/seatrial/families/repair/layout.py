@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from seatrial.families.draws import Draws
 from seatrial.families.repair import words
-from seatrial.families.repair.draws import Draws
 from seatrial.families.repair.options import Knobs
 from seatrial.families.repair.package import Package, Stage
 from seatrial.families.repair.words import Words

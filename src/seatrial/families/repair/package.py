@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from typing import Any
 
 from seatrial.families.repair.attack import a_test
 from seatrial.families.repair.build import Instance, Repair
-from seatrial.families.repair.scripts import look_at_function, put, shell
+from seatrial.families.repair.scripts import look_at_function, put
+from seatrial.families.steps import shell
 from seatrial.spec.toml_text import table_text
 
 HEAD = (

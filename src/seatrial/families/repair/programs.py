@@ -6,7 +6,7 @@ import tokenize
 from collections.abc import Iterable, Mapping
 from string import Template
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.layout import Layout
 from seatrial.families.repair.package import Stage, Target, module_of
 from seatrial.families.repair.words import SYNONYMS

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.layout import Layout
 
 FEED, EXTRA, PER_DAY = (14, 18), (9, 13), 5

@@ -1,15 +1,12 @@
 """The scripts that come with a task: right solutions, and products that must be rejected."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from seatrial.families.repair.build import Instance, Repair
 from seatrial.families.repair.edits import smallest_edit, with_body
 from seatrial.families.repair.faults import function_span, function_text, mutated_function
 from seatrial.families.repair.mutate import Mutation
-from seatrial.spec.toml_text import table_text
-
-Step = dict[str, Any]
+from seatrial.families.steps import Step, finish, python, script_text, shell
 
 # Replaces one function of a file by another text, whatever stands there now.
 REPLACE = """\
@@ -22,24 +19,6 @@ rest = text[end.start():] if end else ''
 new = {new!r}
 open(path, 'w', encoding='utf-8').write(text[:start] + new + {gap!r} + rest)
 """
-
-
-def script_text(head: str, steps: Sequence[Step]) -> str:
-    """A script file."""
-    return f"# {head}\n\n" + "\n".join(table_text("[step]", step) for step in steps)
-
-
-def shell(command: str) -> Step:
-    return {"tool": "shell", "command": command}
-
-
-def python(code: str) -> Step:
-    """A small program as a shell command."""
-    return shell(f"python3 - <<'END'\n{code}END")
-
-
-def finish(summary: str, confidence: float) -> Step:
-    return {"tool": "finish", "summary": summary, "confidence": confidence}
 
 
 def edit(path: str, before: Mapping[str, str], after: Mapping[str, str]) -> Step:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.mutate import tree_of
 from seatrial.families.repair.package import module_of
 from seatrial.families.repair.transform import observation_program

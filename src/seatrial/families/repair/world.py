@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.layout import Layout, layout_of
 from seatrial.families.repair.options import Knobs
 from seatrial.families.repair.package import Package, Target, module_of

@@ -1,6 +1,6 @@
 """Functions of funcy that faults go into, with hidden inputs and second right implementations."""
 
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 from seatrial.families.repair.package import Target
 from seatrial.families.repair.packages import funcy_stages as stages
 from seatrial.families.repair.packages import shared_stages as shared

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.errors import EnvironmentFault, SpecError
-from seatrial.families.repair import PACKAGES, sdist
+from seatrial.families import sdist
+from seatrial.families.repair import PACKAGES
 
 TOOLZ = PACKAGES["toolz"]
 

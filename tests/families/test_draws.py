@@ -1,4 +1,4 @@
-from seatrial.families.repair.draws import Draws
+from seatrial.families.draws import Draws
 
 
 def test_the_same_seed_and_name_give_the_same_choices():

@@ -6,17 +6,35 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import EnvironmentFault, SpecError
-from seatrial.families.repair.package import Package
 
 FETCH_SECONDS = 300
 FETCHING = ".seatrial-fetching-"
 
 
-def archive_of(package: Package, cache: Path) -> Path:
+class Pinned(Protocol):
+    """A source archive that is the one meant.
+
+    Attributes:
+        name, version: as the package index knows them.
+        sdist_sha256: of the archive, 64 hex digits.
+        keep: files and folders that are unpacked, relative to the archive's top folder.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def sdist_sha256(self) -> str: ...
+    @property
+    def keep(self) -> tuple[str, ...]: ...
+
+
+def archive_of(package: Pinned, cache: Path) -> Path:
     """The package's sdist, from the cache folder or fetched into it.
 
     Raises:
@@ -30,7 +48,7 @@ def archive_of(package: Package, cache: Path) -> Path:
     return kept
 
 
-def check_hash(package: Package, archive: Path) -> None:
+def check_hash(package: Pinned, archive: Path) -> None:
     """Refuses any other bytes than the pinned ones."""
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != package.sdist_sha256:
@@ -42,7 +60,7 @@ def check_hash(package: Package, archive: Path) -> None:
         )
 
 
-def fetch(package: Package, kept: Path) -> None:
+def fetch(package: Pinned, kept: Path) -> None:
     """Downloads with pip's own hash check, then moves the archive to its place in one step."""
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +82,7 @@ def fetch(package: Package, kept: Path) -> None:
         ) from fault
 
 
-def run_pip(package: Package, folder: Path, pinned: Path) -> None:
+def run_pip(package: Pinned, folder: Path, pinned: Path) -> None:
     """Runs ``pip download``; where it looks is the machine's own configuration."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += [
@@ -102,7 +120,7 @@ def run_pip(package: Package, folder: Path, pinned: Path) -> None:
     )
 
 
-def unpack(package: Package, archive: Path, target: Path) -> None:
+def unpack(package: Pinned, archive: Path, target: Path) -> None:
     """Unpacks the kept files of an sdist, without its top folder.
 
     Raises:
@@ -125,6 +143,27 @@ def unpack(package: Package, archive: Path, target: Path) -> None:
         raise SpecError(str(archive), "", f"holds no {', '.join(missing)}", "Correct the package's `keep`")
 
 
+def read_member(package: Pinned, archive: Path, inside: str) -> bytes:
+    """The bytes of one file of an sdist.
+
+    Args:
+        inside: its path without the archive's top folder.
+
+    Raises:
+        SpecError: the archive cannot be read, or has no such file.
+    """
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            content = tar.extractfile(f"{package.name}-{package.version}/{inside}")
+            if content is None:
+                raise tarfile.TarError(f"{inside!r} is no regular file")
+            return content.read()
+    except (tarfile.TarError, OSError, EOFError, KeyError) as fault:
+        raise SpecError(
+            str(archive), "", f"cannot be read: {fault}", "Delete it and generate again"
+        ) from fault
+
+
 def _write(content: IO[bytes] | None, target: Path, inside: str) -> None:
     """Write one regular file below ``target``; its name must not lead out of it."""
     path = target / inside
@@ -135,7 +174,7 @@ def _write(content: IO[bytes] | None, target: Path, inside: str) -> None:
     path.chmod(0o644)
 
 
-def is_kept(package: Package, path: str) -> bool:
+def is_kept(package: Pinned, path: str) -> bool:
     """Whether a file of the sdist belongs to the workspace. Bytecode was left there by mistake."""
     return "__pycache__" not in path and any(
         path == name or path.startswith(f"{name}/") for name in package.keep
