@@ -159,7 +159,7 @@ def test_an_end_that_is_not_unknown_is_noticed(replayed, monkeypatch):
 
 
 def test_intervals_that_miss_what_was_set_are_noticed(monkeypatch):
-    monkeypatch.setattr(disturbed_coverage, "BATCHES", 60)
+    monkeypatch.setattr(disturbed_coverage, "BATCHES", 30)
     assert disturbed_coverage.coverage(1, 1).wrong == []
     _, estimate = disturbed_coverage.questions()[GOAL, "adopted"]
     monkeypatch.setattr(disturbed_coverage, "questions", lambda: {(GOAL, "adopted"): (0.55, estimate)})

@@ -51,9 +51,11 @@ def test_a_csv_of_our_columns_reads_like_its_parquet(tmp_path):
     import polars
 
     rows = [record(money=0.5, censored=True), record("t-2", human_minutes=3.0, frozen_verifiers=True)]
-    polars.DataFrame([msgspec.structs.asdict(row) for row in rows], schema=table_schema(), orient="row").drop(
-        "flaky_verifiers", "product_triggered_errors", "contradictions"
-    ).write_csv(tmp_path / "r.csv")
+    frame = polars.DataFrame(
+        [msgspec.structs.asdict(row) for row in rows], schema=table_schema(), orient="row"
+    )
+    lists = [name for name, kind in frame.schema.items() if kind == polars.List]
+    frame.drop(lists).write_csv(tmp_path / "r.csv")
     loaded = load_records(tmp_path / "r.csv")
     assert loaded.records == rows and loaded.limits == []
 

@@ -40,15 +40,15 @@ class Terminal:
             self.bar.stop()
         try:
             termios.tcflush(self._terminal, termios.TCIFLUSH)
+            told = self.stop.soon  # an interrupt from here on is told
             shown = f"{visible(prompt.show.rstrip())}\n" if prompt.show.strip() else ""
             self._write(f"\n[{visible(prompt.trial)}]\n{shown}{prompt.prompt}")
-            return self._line(time.monotonic() + prompt.seconds, gone)
+            return self._line(time.monotonic() + prompt.seconds, gone, told)
         finally:
             if self.bar is not None:
                 self.bar.start()
 
-    def _line(self, deadline: float, gone: Callable[[], bool]) -> str | None:
-        told = self.stop.soon
+    def _line(self, deadline: float, gone: Callable[[], bool], told: bool) -> str | None:
         while time.monotonic() < deadline and not gone() and not self.stop.now:
             if self.stop.soon and not told:
                 told = True
