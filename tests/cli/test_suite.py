@@ -59,10 +59,16 @@ def test_bad_input_is_left_to_the_main_command(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--depth", "5"], "--depth is for generated tasks only. Add --family repair"),
+        (["--depth", "5"], "--depth is for generated tasks only. Add --family (repair, ledger"),
         (["--depth", "3"], "--depth is for generated tasks only"),
         (["--package", "toolz"], "--package is for generated tasks only"),
         (["--family", "absent"], "there is no family 'absent'. Choose one of: repair"),
+        (
+            ["--family", "ledger", "--package", "toolz"],
+            "--package is no knob of ledger. Leave it out; it has --data",
+        ),
+        (["--family", "ledger", "--data", "absent"], "Choose one of weather, employment, electricity"),
+        (["--family", "ledger", "--size", "401"], "too large for weather. Choose a number from 0 to 400"),
         (["--family", "repair", "--id", "a/b"], "named by its knobs. Leave --id out"),
         (["--family", "repair", "--package", "absent"], "Choose one of toolz, funcy, boltons"),
         (["--family", "repair", "--depth", "9", "--breadth", "2"], "needs 18 functions to break"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from seatrial.environment.confine.host import Host
 from seatrial.environment.world import open_world
-from seatrial.gateway.approvals import PermissionBlock
+from seatrial.gateway.approvals import Approvals, PermissionBlock
 from seatrial.gateway.canaries import Canaries
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.humans import Humans, Person
@@ -74,6 +74,13 @@ def scripted(text: str, tier: str = "takeover", timeout: float = 60.0, **files: 
     """A person who follows a script."""
     script: PeopleScript = read_people(text, "human.toml")
     return ScriptedPerson(script, files, tier, timeout)
+
+
+def covered(approvals: Approvals, tool: str, arguments: dict[str, Any], key: str | None = None) -> set[str]:
+    """Ids of the approvals that a call would have."""
+    held = approvals.hold(tool, arguments, key)
+    approvals.release(held)
+    return {grant.approval.id for grant in held}
 
 
 def calling(**where: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from seatrial.environment.confine.host import Host
 from seatrial.gateway.approvals import Approvals
 from seatrial.journal.events import ActionDecided, ActionFinished, ConstraintViolated, HumanIntervened
 from seatrial.spec.task import Approval
-from tests.gateway.people import calling, scripted, watched_world
+from tests.gateway.people import calling, covered, scripted, watched_world
 from tests.worlds import make_task
 
 RULE: dict[str, Any] = {
@@ -71,11 +71,22 @@ def test_a_repeat_under_the_same_key_is_the_same_act(tmp_path: Path, host: Host)
     approvals = Approvals([Approval(id="a", tool="mail.send", where={})])
     call = ("mail.send", {"to": "x"})
     approvals.grant("a", {"to": "x"})
-    assert approvals.covering(*call, "k") == {"a"}
-    approvals.use(*call, "k")
-    assert approvals.covering(*call, "k") == {"a"}
-    assert not approvals.covering(*call, "other")
-    assert not approvals.covering(*call)
+    held = approvals.hold(*call, "k")
+    approvals.use(held, "k")
+    approvals.release(held)
+    assert covered(approvals, *call, "k") == {"a"}
+    assert not covered(approvals, *call, "other")
+    assert not covered(approvals, *call)
+
+
+def test_what_a_call_under_way_has_for_once_no_other_call_has() -> None:
+    approvals = Approvals([Approval(id="a", tool="mail.send", where={})])
+    call = ("mail.send", {"to": "x"})
+    approvals.grant("a", {"to": "x"})
+    held = approvals.hold(*call)
+    assert not covered(approvals, *call)
+    approvals.release(held)
+    assert covered(approvals, *call) == {"a"}
 
 
 @pytest.mark.parametrize(
@@ -86,9 +97,9 @@ def test_a_repeat_under_the_same_key_is_the_same_act(tmp_path: Path, host: Host)
 def test_other_arguments_are_another_call(given: dict[str, Any], asked: dict[str, Any]) -> None:
     approvals = Approvals([Approval(id="a", tool="t.x", where={})])
     approvals.grant("a", given)
-    assert approvals.covering("t.x", given) == {"a"}
-    assert not approvals.covering("t.x", asked)
-    assert not approvals.covering("t.y", given)
+    assert covered(approvals, "t.x", given) == {"a"}
+    assert not covered(approvals, "t.x", asked)
+    assert not covered(approvals, "t.y", given)
 
 
 def test_an_approval_for_the_trial_holds_until_it_is_revoked(tmp_path: Path, host: Host) -> None:

@@ -14,6 +14,7 @@ from seatrial.journal.events import (
     ServiceCalled,
 )
 from seatrial.spec.task import Approval
+from tests.gateway.people import covered
 
 PAY = {"amount": 5}
 
@@ -47,7 +48,7 @@ def paid(step: int, key: str = "") -> list[Event]:
 
 
 def covers(approvals: Approvals, arguments: dict[str, Any] = PAY, key: str | None = None) -> bool:
-    return approvals.covering("payments.charge", arguments, key) == {"pay"}
+    return covered(approvals, "payments.charge", arguments, key) == {"pay"}
 
 
 def test_what_was_granted_is_granted_for_that_call_alone() -> None:

@@ -60,20 +60,16 @@ def test_people_and_how_much_they_helped():
         asked = HumanIntervened(step=1, tier=tier, by="scripted", shown="o", decision=decision)
         return record(Story(BASE).act(during=[asked]))
 
-    assert (helped("approval", "approved").human_tier, helped("approval", "approved").human_machine) == (
-        "approval",
-        False,
-    )
-    assert helped("approval", "edited").human_machine is True
-    assert (helped("takeover", "took_over").human_tier, helped("takeover", "took_over").human_machine) == (
-        "takeover",
-        True,
-    )
+    def told(tier: str, decision: str):
+        row = helped(tier, decision)
+        return row.human_tier, row.human_machine, row.human_interventions
+
+    assert told("approval", "approved") == ("approval", False, 1)
+    assert told("approval", "edited") == ("approval", True, 1)
+    # Taking over counts by the actions that follow.
+    assert told("takeover", "took_over") == ("takeover", True, 0)
     # The evaluator's repair is no help of a user.
-    assert (helped("repair", "repaired").human_tier, helped("repair", "repaired").human_machine) == (
-        "none",
-        False,
-    )
+    assert told("repair", "repaired") == ("none", False, 0)
 
 
 def test_what_compactions_took_away():

@@ -9,6 +9,7 @@ import msgspec
 
 from seatrial import __version__
 from seatrial.calibrate.mutants import Mutant, changing_steps, mutants
+from seatrial.calibrate.oracles import check_recoveries, measure_oracles
 from seatrial.calibrate.play import Played, Round, events_of, outcomes_of, play
 from seatrial.calibrate.products import REFERENCE, Product, products_of
 from seatrial.calibrate.record import (
@@ -67,6 +68,7 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
         SeatrialError: the trials cannot be run here.
     """
     products = products_of(task)
+    check_recoveries(task)
     with scratch_folder(SCRATCH) as scratch:
         folder = effort.keep or scratch
         scripts = {product.name: product.text for product in products}
@@ -75,15 +77,22 @@ def calibrate(task: LoadedTask, effort: Effort, watcher: Callable[[str, int], Wa
         played = outcomes_of(run)
         flaky = sorted(set().union(*(each.flaky | wavering(each.outcomes) for each in played.values())))
         results = [_result(product, played[product.name]) for product in products]
-        mutation = None
+        mutation, oracles = None, None
+        reference = next(each for each in results if each.name == REFERENCE)
         # A reference that is rejected says nothing about what differs from it.
-        if effort.mutate and next(each for each in results if each.name == REFERENCE).right:
+        if reference.right:
+            work = (effort.rounds, effort.workers)
+            oracles = measure_oracles(
+                task, folder / "oracles", work, reference.outcomes, lambda trials: watcher("oracles", trials)
+            )
+        if effort.mutate and reference.right:
             mutation = _mutate(task, run, folder, effort, watcher)
             mutation = _weighed(task, mutation, results)
     return Calibration(
         task=task.spec.id, version=task.spec.version, digest=task.digest,
         created=datetime.now(UTC).isoformat(timespec="seconds"), seatrial=__version__, rounds=effort.rounds,
-        products=results, flaky=flaky, mutation=mutation, passed=has_passed(results, flaky, mutation),
+        products=results, flaky=flaky, mutation=mutation, oracles=oracles,
+        passed=has_passed(results, flaky, mutation, oracles),
     )  # fmt: skip
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from seatrial.calibrate.oracles import stale_oracles
 from seatrial.calibrate.record import require_calibrated
 from seatrial.errors import SpecError, UsageError
 from seatrial.journal.run import write_whole
 from seatrial.spec.lint import lint_task
-from seatrial.spec.loading import LoadedTask
+from seatrial.spec.loading import CALIBRATION_FILE, LoadedTask
 from seatrial.spec.suite_file import ENDING, SCHEMA, FrozenTask, Suite, load_suite, plain
 from seatrial.spec.toml_text import table_text
 
@@ -52,6 +53,9 @@ def freeze_suite(tasks: Sequence[LoadedTask], out: Path, anchors: Sequence[str] 
 
 def _frozen(task: LoadedTask, out: Path, anchor: bool) -> FrozenTask:
     calibration = require_calibrated(task)
+    stale = stale_oracles(task, calibration.oracles or [])
+    if stale is not None:
+        raise SpecError(str(task.folder / CALIBRATION_FILE), "oracles", stale, "Calibrate the task again")
     errors = [finding for finding in lint_task(task) if finding.level == "error"]
     if errors:
         first = errors[0]

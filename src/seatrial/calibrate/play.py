@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +14,7 @@ from seatrial.evidence.read import AttemptEvidence, read_ended_journal, read_run
 from seatrial.journal.events import Event
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.open_run import hold_run
+from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.experiment import SCHEMA
@@ -22,6 +23,7 @@ from seatrial.spec.people import people_beside
 from seatrial.spec.toml_text import table_text
 
 SCRIPTS = "calibrating"
+BASELINE = "baseline"
 REASON_CHARACTERS = 200
 
 
@@ -42,12 +44,20 @@ class Round:
         repeats: trials of each, at least 1.
         final_verdicts: fresh judgements of each final state.
         workers: trials at once.
+        arms: in which a product is played, by its name; ``baseline`` for all others.
+        memory: offer the scripts a memory.
     """
 
     scripts: Mapping[str, str]
     repeats: int
     final_verdicts: int
     workers: int = 1
+    arms: Mapping[str, str] = field(default_factory=dict)
+    memory: bool = False
+
+    def arm_of(self, name: str) -> str:
+        """The arm in which a product is played."""
+        return self.arms.get(name, BASELINE)
 
 
 def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], Watcher]) -> RunFolder:
@@ -79,7 +89,8 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
         systems.append({"name": name, "agent": "scripted", "script": f"{scripts.name}/{name}.toml"})
     head = {
         "schema": SCHEMA, "name": "calibration", "tasks": ["task"], "trials_per_task": what.repeats,
-        "final_verdicts": what.final_verdicts,
+        "final_verdicts": what.final_verdicts, "memory": what.memory,
+        "arms": sorted({what.arm_of(name) for name in what.scripts}),
     }  # fmt: skip
     human = people_beside(task.files)
     tables = [table_text("", head), *(table_text("[system]", system) for system in systems)]
@@ -92,8 +103,10 @@ def play(task: LoadedTask, folder: Path, what: Round, watcher: Callable[[int], W
     )
     orders = Orders(workers=what.workers)
     with hold_run(load_experiment(experiment), folder / "run", orders) as held:
-        planned = len(held.manifest.plan)
-        tally = run_plan(held.run, held.manifest, watcher(planned), orders)
+        wanted = [trial.trial for trial in held.manifest.plan if trial.arm == what.arm_of(trial.system)]
+        planned = len(wanted)
+        selected = Orders(workers=what.workers, selection=Selection(trials=wanted))
+        tally = run_plan(held.run, held.manifest, watcher(planned), selected)
     _refuse_incomplete(task, tally, planned)
     return held.run
 
@@ -138,6 +151,8 @@ def _outcome(attempt: AttemptEvidence) -> Outcome:
         ),
         undecided=undecided,
         hard_violations=record.hard_violations,
+        actions=record.actions,
+        approvals_asked=record.approvals_asked,
     )
 
 

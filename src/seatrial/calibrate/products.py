@@ -39,7 +39,7 @@ def products_of(task: LoadedTask) -> list[Product]:
     """
     found = [Product(NO_OP, NO_OP_SCRIPT, accepted=False)]
     for relative in sorted(task.files):
-        if relative.startswith(SOLUTIONS) and relative.endswith(".toml"):
+        if relative.startswith(SOLUTIONS) and relative.endswith(".toml") and not is_recovery(relative):
             found.append(_product(task, relative))
     if not any(product.name == REFERENCE for product in found):
         raise SpecError(
@@ -47,6 +47,11 @@ def products_of(task: LoadedTask) -> list[Product]:
             "Write the script that solves the task; without one nothing shows that it can be solved",
         )  # fmt: skip
     return found
+
+
+def is_recovery(relative: str) -> bool:
+    """Whether a file is the reference recovery from a perturbation: it answers no undisturbed task."""
+    return relative.startswith(f"{SOLUTIONS}recover-")
 
 
 def _product(task: LoadedTask, relative: str) -> Product:

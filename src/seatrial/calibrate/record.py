@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from seatrial.calibrate.oracle_record import Oracle, oracle_contradiction
 from seatrial.calibrate.products import NO_OP, REFERENCE, products_of
 from seatrial.errors import SpecError
 from seatrial.journal.run import write_json
@@ -43,6 +44,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     Attributes:
         failing: subgoals that failed at the end, by a verdict; see ``undecided`` for those without one.
         undecided: subgoals of which it is not known.
+        actions, approvals_asked: as in the trial record.
     """
 
     terminal_class: TerminalClass
@@ -52,6 +54,8 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     failing: list[str] = []
     undecided: list[Undecided] = []
     hard_violations: int | None = None
+    actions: int | None = None
+    approvals_asked: int | None = None
 
 
 class ProductResult(msgspec.Struct, kw_only=True, frozen=True):
@@ -116,8 +120,10 @@ class Calibration(msgspec.Struct, kw_only=True):
         rounds: trials of each product, one after the other.
         flaky: subgoals whose verifier disagreed with itself on one state.
         mutation: null when it was not asked for.
-        passed: every product was judged as it must be, in every round, no verifier is flaky and, where
-            mutants were tried, none survived.
+        passed: every product was judged as it must be, in every round, no verifier is flaky, nothing is
+            wrong with an oracle and, where mutants were tried, none survived.
+        oracles: what came of each perturbation; null where the reference was rejected, so that nothing could
+            be compared with it, and in a record of a release that did not play them.
     """
 
     task: str
@@ -130,6 +136,7 @@ class Calibration(msgspec.Struct, kw_only=True):
     flaky: list[str]
     mutation: Mutation | None
     passed: bool
+    oracles: list[Oracle] | None = None
     schema: str = SCHEMA
 
 
@@ -150,10 +157,14 @@ def wavering(outcomes: Sequence[Outcome]) -> set[str]:
     return changing | {each.subgoal for each in undecided if each.verdict == "flaky"}
 
 
-def has_passed(products: Sequence[ProductResult], flaky: Sequence[str], mutation: Mutation | None) -> bool:
+def has_passed(
+    products: Sequence[ProductResult], flaky: Sequence[str], mutation: Mutation | None,
+    oracles: Sequence[Oracle] | None,
+) -> bool:  # fmt: skip
     """What ``passed`` must be, from all the rest."""
     survived = mutation is not None and bool(mutation.survivors)
-    return all(product.right for product in products) and not flaky and not survived
+    measured = all(oracle.problem is None for oracle in oracles or ())
+    return all(product.right for product in products) and not flaky and not survived and measured
 
 
 def contradiction(found: Calibration) -> tuple[str, str] | None:
@@ -180,7 +191,11 @@ def contradiction(found: Calibration) -> tuple[str, str] | None:
                 "mutation.rejected",
                 f"what became of {kept} mutants is kept, of {found.mutation.tried} tried",
             )
-    passed = has_passed(found.products, found.flaky, found.mutation)
+    for index, oracle in enumerate(found.oracles or ()):
+        denied = oracle_contradiction(oracle)
+        if denied is not None:
+            return f"oracles[{index}]", f"{oracle.perturbation}: {denied}"
+    passed = has_passed(found.products, found.flaky, found.mutation, found.oracles)
     if found.passed != passed:
         return "passed", f"says {_word(found.passed)}, but by all the rest it is {_word(passed)}"
     return None

@@ -12,6 +12,8 @@ from rich.progress import Progress
 
 from seatrial.calibrate.calibration import Effort
 from seatrial.calibrate.calibration import calibrate as calibrate_task
+from seatrial.calibrate.oracle_record import Oracle
+from seatrial.calibrate.oracles import check_recoveries
 from seatrial.calibrate.products import products_of
 from seatrial.calibrate.record import (
     FEWEST_ROUNDS,
@@ -26,7 +28,7 @@ from seatrial.cli.interrupting import ended_in_order
 from seatrial.cli.run.progress import Shown
 from seatrial.cli.show.steps import visible_line
 from seatrial.environment.state.overlay import remove_tree
-from seatrial.errors import UsageError
+from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import CALIBRATION_FILE, LoadedTask, load_task
 
 
@@ -51,10 +53,13 @@ def calibrate(
     """Play each of a task's solutions, and doing nothing, and compare the verdicts with what must come out.
 
     Solutions whose name begins with `reference` or `equivalent` must be accepted: a strict success without
-    a hard violation. All others must be rejected. What was found is kept in the task's folder as
-    calibration.json; `seatrial suite freeze` asks for it. Exit code 1 when a task does not pass; 2 when a
-    trial could not be completed, and then nothing is recorded. Ctrl-C ends what runs; nothing is then kept
-    of the task under way, and the exit code is 130.
+    a hard violation. All others must be rejected. Each perturbation must come about; where there is a
+    solutions/recover-PERTURBATION.toml, it is played disturbed, must get over it, and what it takes beyond
+    the undisturbed reference must be the oracle that the task declares; a placebo must cost nothing. What
+    was found is kept in the task's folder as calibration.json; `seatrial suite freeze` asks for it. Exit
+    code 1 when a task does not pass; 2 when an oracle is wrong, or when a trial could not be completed, and
+    then nothing is recorded. Ctrl-C ends what runs; nothing is then kept of the task under way, and the exit
+    code is 130.
     """
     loaded = [load_task(folder) for folder in tasks]
     _check(loaded, keep)
@@ -72,6 +77,7 @@ def calibrate(
             raise
     if json:
         typer.echo(msgspec.json.encode({"calibrations": found}).decode())
+    _refuse_oracles(loaded, found)
     if not all(calibration.passed for calibration in found):
         raise typer.Exit(1)
 
@@ -80,6 +86,7 @@ def _check(loaded: Sequence[LoadedTask], keep: Path | None) -> None:
     """Refuse what would fail only once trials were played."""
     for task in loaded:
         products_of(task)
+        check_recoveries(task)
         require_recordable(task.folder)
     if keep is None:
         return
@@ -111,6 +118,8 @@ def _print(folder: Path, found: Calibration) -> None:
     typer.echo(f"{folder}: task {found.task} {found.version}, {found.rounds} trials of each product")
     for product in found.products:
         typer.echo(f"  {'right' if product.right else 'WRONG'}  {product.name}: {_line(product)}")
+    for oracle in found.oracles or ():
+        typer.echo(f"  {_oracle(oracle)}")
     for subgoal in found.flaky:
         typer.echo(f"  FLAKY  {subgoal}: its verifier disagreed with itself on one state")
     if found.mutation is not None:
@@ -139,6 +148,37 @@ def _line(product: ProductResult) -> str:
         ends.append(f"{outcome.terminal_class}{why}{broken}")
     same = ends[0] if len(set(ends)) == 1 else "; ".join(ends)
     return f"must be {product.expected}; {same}"
+
+
+def _oracle(oracle: Oracle) -> str:
+    """What came of a perturbation, on one line."""
+    if oracle.problem is not None:
+        return f"WRONG  perturbation {oracle.perturbation}: {oracle.problem}"
+    if oracle.unplayed is not None:
+        return f"not played  perturbation {oracle.perturbation}: {oracle.unplayed}"
+    if oracle.cost is None:
+        return (
+            f"right  perturbation {oracle.perturbation}: comes about; what getting over it costs is unknown "
+            f"without solutions/recover-{oracle.perturbation}.toml"
+        )
+    cost = ", ".join(f"{'unknown' if taken is None else taken} {unit}" for unit, taken in oracle.cost.items())
+    actions = oracle.cost["actions"]
+    said = ""
+    if not oracle.declared and actions is not None and actions > 0:
+        said = f"; the task does not say so: add oracle = {{ actions = {actions} }}"
+    return f"right  perturbation {oracle.perturbation}: costs {cost} beyond the reference{said}"
+
+
+def _refuse_oracles(loaded: Sequence[LoadedTask], found: Sequence[Calibration]) -> None:
+    """A wrong oracle is bad input: every measure that divides by it would be wrong."""
+    for task, calibration in zip(loaded, found, strict=True):
+        for oracle in calibration.oracles or ():
+            if oracle.problem is not None:
+                index = [each.id for each in task.spec.perturbation].index(oracle.perturbation)
+                raise SpecError(
+                    task.file, f"perturbation[{index}]", f"{oracle.perturbation!r} {oracle.problem}",
+                    "Mend the perturbation, its oracle or its script; --keep keeps the run to look at",
+                )  # fmt: skip
 
 
 def _rejecting(mutant: Rejected) -> str:

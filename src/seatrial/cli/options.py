@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
-import typer
-
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer can read it, from one whose parameters may be dataclasses of options.
@@ -44,9 +42,3 @@ def _options(kind: Any) -> list[inspect.Parameter]:
         inspect.Parameter(option.name, _BY_NAME, default=option.default, annotation=hints[option.name])
         for option in fields(kind)
     ]
-
-
-def named_options(context: typer.Context, kind: type) -> list[str]:
-    """Which options of a dataclass the user gave, in its order, also where the value is the default."""
-    sources = {option.name: context.get_parameter_source(option.name) for option in fields(kind)}
-    return [name for name, source in sources.items() if source is not None and source.name != "DEFAULT"]

@@ -1,5 +1,6 @@
 """Live permissions: which calls have one, who used it up, which were taken back."""
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +22,13 @@ DENIED_STATUS = 403
 
 
 @dataclass
-class _Grant:
+class Grant:
     """One permission that was given.
 
     Attributes:
         arguments: exactly these; null for all that the approval fits.
         used: a ``once`` grant has been used, by the call with ``key`` if that had one.
+        held: a call under way has it, so that no other can.
     """
 
     approval: Approval
@@ -34,6 +36,7 @@ class _Grant:
     used: bool = False
     key: str | None = None
     revoked: bool = False
+    held: bool = False
 
 
 class Approvals:
@@ -41,14 +44,15 @@ class Approvals:
 
     A grant is for one tool and for exactly the arguments that were asked for. ``once`` is used up by the call
     that runs under it; the same call again under the same idempotency key is the same act and needs no
-    second one.
+    second one. Calls may come from several threads.
     """
 
     def __init__(self, declared: Sequence[Approval]) -> None:
         self._declared = {approval.id: approval for approval in declared}
         self._fits = {a.id: CallPattern({"tool": a.tool, "where": a.where}) for a in self._declared.values()}
-        self._grants = [_Grant(a, None) for a in declared if a.granted_by == "task"]
+        self._grants = [Grant(a, None) for a in declared if a.granted_by == "task"]
         self._lacking: dict[str, None] = {}
+        self._holding = threading.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._declared)
@@ -64,7 +68,7 @@ class Approvals:
         Raises:
             KeyError: the task has no such approval.
         """
-        self._grants.append(_Grant(self._declared[approval], _given(arguments)))
+        self._grants.append(Grant(self._declared[approval], _given(arguments)))
         self._lacking.pop(approval, None)
 
     def revoke(self, approval: str) -> bool:
@@ -74,18 +78,26 @@ class Approvals:
             grant.revoked = True
         return bool(live)
 
-    def covering(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> set[str]:
-        """Ids of the approvals that a call has."""
-        return {grant.approval.id for grant in self._covering(tool, arguments, key)}
+    def hold(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> list[Grant]:
+        """What a call has, one grant of each approval; what is for once no other call has until ``release``."""
+        with self._holding:
+            found: dict[str, Grant] = {}
+            for grant in self._covering(tool, arguments, key):
+                found.setdefault(grant.approval.id, grant)
+            for grant in found.values():
+                grant.held = grant.approval.scope == "once" and not grant.used
+            return list(found.values())
 
-    def use(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> None:
-        """A call has run: what it had for once is used up, one grant of each approval."""
-        taken: set[str] = set()
-        for grant in self._covering(tool, arguments, key):
-            name = grant.approval.id
-            if grant.approval.scope == "once" and name not in taken:
-                taken.add(name)
+    def use(self, held: Iterable[Grant], key: str | None = None) -> None:
+        """A call has run: what it had for once is used up."""
+        for grant in held:
+            if grant.approval.scope == "once":
                 grant.used, grant.key = True, key
+
+    def release(self, held: Iterable[Grant]) -> None:
+        """A call is over: what it has not used up is there again."""
+        for grant in held:
+            grant.held = False
 
     def refused(self, approval: str) -> None:
         """Asked for and not given, or a call was made without it: as it stands, the way is blocked."""
@@ -109,24 +121,29 @@ class Approvals:
                     self.refused(event.approval)
             elif isinstance(event, ActionFinished) and event.notes.get("approvals"):
                 request = requests[event.step]
-                self.use(request.tool, request.arguments, request.key or None)
+                self._used(request.tool, request.arguments, request.key or None)
             elif isinstance(event, ServiceCalled) and event.via == "http" and event.status != DENIED_STATUS:
-                self.use(f"{event.service}.{event.verb}", event.arguments, event.key or None)
+                self._used(f"{event.service}.{event.verb}", event.arguments, event.key or None)
             elif isinstance(event, PerturbationFired) and event.perturbation in revoking:
                 self.revoke(revoking[event.perturbation])
+
+    def _used(self, tool: str, arguments: dict[str, Any], key: str | None) -> None:
+        held = self.hold(tool, arguments, key)
+        self.use(held, key)
+        self.release(held)
 
     @property
     def lacking(self) -> list[str]:
         """Approvals that were refused or lacked since they were last granted, in order."""
         return list(self._lacking)
 
-    def _covering(self, tool: str, arguments: dict[str, Any], key: str | None) -> list[_Grant]:
+    def _covering(self, tool: str, arguments: dict[str, Any], key: str | None) -> list[Grant]:
         given = _given(arguments)
         found = [grant for grant in self._grants if self._covers(grant, tool, given, key)]
         return sorted(found, key=lambda grant: not grant.used)  # a repeat uses up nothing new
 
-    def _covers(self, grant: _Grant, tool: str, given: dict[str, Any], key: str | None) -> bool:
-        if grant.revoked or (grant.used and (key is None or grant.key != key)):
+    def _covers(self, grant: Grant, tool: str, given: dict[str, Any], key: str | None) -> bool:
+        if grant.revoked or grant.held or (grant.used and (key is None or grant.key != key)):
             return False
         if grant.arguments is not None:
             return grant.approval.tool == tool and _same(grant.arguments, given)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
@@ -32,11 +32,9 @@ from seatrial.journal.events import (
     Event,
     GoalChanged,
     StopReason,
-    SubgoalJudged,
 )
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
-from seatrial.records.verdicts import Verdict
 from seatrial.spec.task import Constraint
 
 # Deltas above this many entries go to an object: a journal line stays small enough to read.
@@ -48,15 +46,6 @@ KillPoint = Callable[[str, int], None]
 Actor = Literal["agent", "human", "background"]
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict taken online, with the digest of what it rests on."""
-
-    subgoal: str
-    verdict: Verdict
-    reads: str
-
-
 @dataclass
 class Offer:
     """What this trial offers, to whom, and how it may end early.
@@ -64,8 +53,8 @@ class Offer:
     Attributes:
         tools: by name.
         kill_point: called with a name and the step at ``before_effect`` and ``after_effect_before_ack``.
-        judge: judges the state under a goal version for early stopping, and says whether it is a strict
-            success; null when the trial does not stop so.
+        succeeded: whether the state is a strict success under a goal version; null when the trial does not
+            stop at the first one.
         actor: who acts: an agent, or a person in its place.
         handlers: of the tools that run elsewhere than in the sandbox, by name.
         attendants: who else is asked about each action, in order.
@@ -73,7 +62,7 @@ class Offer:
 
     tools: dict[str, Tool] = field(default_factory=lambda: dict(TOOLS))
     kill_point: KillPoint = lambda name, step: None
-    judge: Callable[[State, int], tuple[list[Judgement], bool]] | None = None
+    succeeded: Callable[[int], bool] | None = None
     actor: Literal["agent", "human"] = "agent"
     handlers: dict[str, Handler] = field(default_factory=dict)
     attendants: list[Attendant] = field(default_factory=list)
@@ -108,8 +97,6 @@ class Gateway:
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
         self._answers = Answers(objects)
-        self._judged: dict[str, Judgement] = {}
-        self._judged_state = ("", 0)
         self.violations: list[ConstraintViolated] = []
         self.on_change: list[Callable[[list[Entry]], None]] = []
         self._executing = False
@@ -240,19 +227,20 @@ class Gateway:
 
     def _execute(self, asked: Asked) -> Window:
         handler = self._offer.handlers.get(asked.tool)
-        self._calls, self._executing = [], True
-        try:
-            if handler is None:
+        self._calls = []
+        if handler is not None:
+            window = handler(asked)
+            self._meter.tool_worked(window.tool_us)
+        else:
+            self._executing = True
+            try:
                 window = execute(self._sandbox, self._meter, asked)
-            else:
-                window = handler(asked)
-                self._meter.tool_worked(window.tool_us)
-        finally:
-            self._executing = False
+            finally:
+                self._executing = False
         window.delta = self._sandbox.settle()
         window.calls = list(self._calls)
         self._judge_effects(window)
-        if had := self._policy.ran(asked.tool, asked.arguments, asked.key):
+        if had := self._policy.ran(asked.key):
             window.notes["approvals"] = had
         for attendant in self._offer.attendants:
             attendant.executed(asked, window)
@@ -260,22 +248,37 @@ class Gateway:
 
     # -- requests to services that a command sends, from threads of their own ---------------------------
     def moment(self) -> tuple[int, Actor]:
-        """The step under way and who acts; between actions the last step and whoever still runs."""
+        """The step under way and whose requests come now: while no command runs, those of what still runs."""
         return self.step, self._offer.actor if self._executing else "background"
 
-    def judge_call(self, tool: str, arguments: dict[str, Any], key: str, actor: Actor) -> str | None:
-        """Judge a request like the call of the tool; returns why it is denied, null when it is not."""
-        self._calls.append((tool, arguments))
-        forbidden = self._policy.calls(tool, arguments, key or None)
+    @contextmanager
+    def judged(
+        self, tool: str, arguments: dict[str, Any], key: str | None, actor: Actor
+    ) -> Iterator[str | None]:
+        """Judge a request like the call of the tool; what is not denied is to be carried out in here.
+
+        Yields:
+            Why it is denied; null when it is not.
+        """
+        within = actor != "background"
+        if within:
+            self._calls.append((tool, arguments))
+        approvals = self._policy.approvals
+        held = approvals.hold(tool, arguments, key)
+        try:
+            denied = self._denied(self._policy.calls(tool, arguments, held, within), actor)
+            yield denied
+            if denied is None:
+                approvals.use(held, key)
+        finally:
+            approvals.release(held)
+
+    def _denied(self, forbidden: list[Finding], actor: Actor) -> str | None:
         for constraint in (finding.constraint for finding in forbidden):
             if constraint.mode == "prevent":
                 return self.deny(constraint.id, _why_denied(constraint)).text
         self._violations(forbidden, actor)
         return None
-
-    def call_ran(self, tool: str, arguments: dict[str, Any], key: str) -> None:
-        """A request that was not denied has been carried out."""
-        self._policy.approvals.use(tool, arguments, key or None)
 
     def deny(self, constraint: str, reason: str) -> Window:
         """Write down that the action under way is denied, and answer so."""
@@ -407,15 +410,8 @@ class Gateway:
         if over := self._meter.exhausted():
             resource, self.stop_reason, limit, used = over
             self._journal.append(BudgetExhausted(resource=resource, limit=limit, used=used))
-        elif self._offer.judge is not None and (self._post, self.goal_version) != self._judged_state:
-            self._judged_state = (self._post, self.goal_version)
-            judgements, success = self._offer.judge(self._sandbox.tracker.state(), self.goal_version)
-            for judgement in judgements:
-                if self._judged.get(judgement.subgoal) != judgement:
-                    self._judged[judgement.subgoal] = judgement
-                    self._journal.append(SubgoalJudged(step=self.step, **asdict(judgement)))
-            if success:
-                self.stop_reason = "first_success"
+        elif self._offer.succeeded is not None and self._offer.succeeded(self.goal_version):
+            self.stop_reason = "first_success"
 
     def _violations(self, findings: list[Finding], actor: Actor) -> None:
         """Write one event for each constraint that was certainly broken in this window."""
@@ -468,6 +464,11 @@ class Gateway:
             yield
         finally:
             self._offer.actor = before
+
+    @property
+    def actor(self) -> Literal["agent", "human"]:
+        """Who acts: an agent, or a person in its place."""
+        return self._offer.actor
 
     @property
     def alive(self) -> int:

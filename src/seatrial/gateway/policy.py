@@ -1,13 +1,14 @@
 """A task's constraints, judged at action time: calls before they run, files from what was seen of them."""
 
 import posixpath
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.sandbox import Delta
 from seatrial.environment.world import World
-from seatrial.gateway.approvals import Approvals
+from seatrial.gateway.approvals import Approvals, Grant
 from seatrial.gateway.deeds import CallPattern, Done, any_below, any_match
 from seatrial.journal.entries import State
 from seatrial.spec.task import Constraint, Task
@@ -44,28 +45,34 @@ class Policy:
             if c.kind == "hard"
         }
         self.approvals = Approvals(task.approval)
+        self._held: list[Grant] = []
         self._lifted: set[str] = set()
 
     def begins(self, tool: str, arguments: dict[str, Any], key: str | None) -> None:
-        """An action is under way: what approvals it has hold until ``ends``."""
-        self._lifted = self.approvals.covering(tool, arguments, key)
+        """An action is under way: what approvals it has hold until ``ends``, for nobody else."""
+        self._held = self.approvals.hold(tool, arguments, key)
+        self._lifted = _ids(self._held)
 
-    def ran(self, tool: str, arguments: dict[str, Any], key: str | None) -> list[str]:
-        """A call was carried out: approvals for once are used up; returns those it had."""
-        self.approvals.use(tool, arguments, key)
+    def ran(self, key: str | None) -> list[str]:
+        """The action was carried out: approvals for once are used up; returns those it had."""
+        self.approvals.use(self._held, key)
         return sorted(self._lifted)
 
     def ends(self) -> None:
         """No action is under way."""
-        self._lifted = set()
+        self.approvals.release(self._held)
+        self._held, self._lifted = [], set()
 
-    def calls(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> list[Finding]:
+    def calls(
+        self, tool: str, arguments: dict[str, Any], held: Iterable[Grant] = (), within: bool = True
+    ) -> list[Finding]:
         """Every constraint that forbids this call.
 
         Args:
-            key: idempotency key of a request sent by a command; what the action under way has holds too.
+            held: what the call itself has, where it is not the action under way.
+            within: it is that action, or a part of it, so that what that has holds too.
         """
-        lifted = self._lifted | self.approvals.covering(tool, arguments, key)
+        lifted = _ids(held) | (self._lifted if within else set())
         found = [
             Finding(constraint, True, what=f"call {tool}")
             for constraint in self._constraints.values()
@@ -119,6 +126,10 @@ class Policy:
             if called or any(map(near_write, wrote)) or any(map(near_read, read)):
                 found.append(name)
         return found
+
+
+def _ids(held: Iterable[Grant]) -> set[str]:
+    return {grant.approval.id for grant in held}
 
 
 def _rules(constraint: Constraint) -> list[Rule]:

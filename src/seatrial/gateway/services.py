@@ -80,7 +80,7 @@ class ServiceDoor:
             answer = self._services.call(service, verb, asked.arguments, asked.key or "", "tool", asked.step)
             answer = self._in_patience(answer)
             line = ServiceCalled(
-                actor=self._gateway.moment()[1], step=asked.step, service=service, verb=verb,
+                actor=self._gateway.actor, step=asked.step, service=service, verb=verb,
                 arguments=asked.arguments, key=asked.key or "", status=answer.status,
             )  # fmt: skip
             self._write(line, answer)
@@ -117,14 +117,9 @@ class ServiceDoor:
                 raise Refusal(429, f"more than {REQUESTS_IN_STEP} requests in one step")
             arguments, answer = self._checked(request, verb, arguments, problem)
             name = f"{request.service}.{verb}"
-            if answer is None and (denied := self._gateway.judge_call(name, arguments, key, actor)):
-                answer = _no(403, denied)
             if answer is None:
-                answer = self._services.call(request.service, verb, arguments, key, "http", step)
-                answer = self._in_patience(answer)
-                self._gateway.call_ran(name, arguments, key)
-                for told in self.carried_out:
-                    told(name, arguments)
+                with self._gateway.judged(name, arguments, key or None, actor) as denied:
+                    answer = _no(403, denied) if denied else self._carry_out(request, verb, arguments, step)
             line = ServiceCalled(
                 actor=actor, step=step, service=request.service, verb=verb, arguments=self._kept(arguments),
                 key=key, via="http", status=answer.status,
@@ -135,6 +130,13 @@ class ServiceDoor:
         self._wait(answer)
         status, body = answer.shown()
         return status, _as_page(body) if request.page and not _is_error(body) else body
+
+    def _carry_out(self, request: Request, verb: str, arguments: dict[str, Any], step: int) -> Answer:
+        service, key = request.service, readable(request.key)
+        answer = self._in_patience(self._services.call(service, verb, arguments, key, "http", step))
+        for told in self.carried_out:
+            told(f"{service}.{verb}", arguments)
+        return answer
 
     def _too_many(self, step: int) -> bool:
         """Count a request; the first one that is too many is still written down, with its refusal."""

@@ -15,9 +15,10 @@ from seatrial.importers.mapping import KINDS, Column, Mapping, least
 from seatrial.importers.request import Piece
 from seatrial.importers.rows import Row
 from seatrial.journal.run import RunFolder
+from seatrial.records.arms import FORKED, read_arm
 from seatrial.records.counted import counted_records
 from seatrial.records.table import read_records, refuse_duplicates
-from seatrial.records.trial import FORKED, TrialRecord
+from seatrial.records.trial import TrialRecord
 from seatrial.spec.reading import read_bytes
 
 _OURS = "a run folder, or a table of TrialRecords as .parquet or .csv"
@@ -104,7 +105,7 @@ def _loaded(
     repeats: bool = False,
 ) -> LoadedRecords:
     """Records of a source, checked; ``repeats``: it may hold one cell of a plan under two names."""
-    own = [record for record in records if not record.arm.startswith(FORKED)]
+    own = [record for record in records if read_arm(record.arm).kind != FORKED]
     if len(own) < len(records):
         forks = len(records) - len(own)
         limits = [*limits, f"{forks} forks are left out: those of one state are no independent trials."]

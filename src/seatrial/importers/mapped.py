@@ -9,8 +9,9 @@ from typing import Any
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.csv_text import OTHER_SEPARATORS, divided_by, read_csv
 from seatrial.importers.mapping import KINDS, SECONDS, Column, Mapping, allowed_words, least, unit_of
-from seatrial.importers.request import ARM, Imported, Piece, Request, Seen, class_of, unused_columns
+from seatrial.importers.request import Imported, Piece, Request, Seen, class_of, unused_columns
 from seatrial.importers.rows import Row
+from seatrial.records.arms import BASELINE
 from seatrial.records.table import MOST_ROWS, count_rows
 from seatrial.records.trial import TrialRecord
 from seatrial.spec.faults import choose, shown
@@ -77,7 +78,8 @@ def record_of(mapping: Mapping, row: Row, experiment: str) -> TrialRecord:
     Raises:
         SpecError: a value cannot be, or class and verdict contradict each other.
     """
-    found: dict[str, Any] = {"task_version": None, "family": None, "seed": None, "arm": ARM, "attempt": 1}
+    found: dict[str, Any] = dict.fromkeys(("task_version", "family", "seed"))
+    found |= {"arm": BASELINE, "attempt": 1}
     found |= mapping.constants
     for target, rule in mapping.columns.items():
         value = cell(row, target, rule, mapping.missing)
@@ -187,7 +189,7 @@ def _word(value: Any) -> str | None:
 def _trial_name(found: dict[str, Any]) -> str:
     parts = [found["system"], found["task"]]
     parts += [str(found[name]) for name in ("batch", "repeat") if found.get(name) is not None]
-    if found["arm"] != ARM:
+    if found["arm"] != BASELINE:
         parts.append(found["arm"])
     return "/".join(parts)
 

@@ -5,7 +5,6 @@ from collections.abc import Collection
 
 from seatrial.importers.json_text import read_lines
 from seatrial.importers.request import (
-    ARM,
     NO_CONSTRAINTS,
     Imported,
     Request,
@@ -14,6 +13,7 @@ from seatrial.importers.request import (
     unused_columns,
 )
 from seatrial.importers.rows import Row
+from seatrial.records.arms import BASELINE
 from seatrial.records.trial import TrialRecord
 
 EXPECTS = "METR's runs as JSON lines, one run a line"
@@ -64,7 +64,7 @@ def _record(row: Row, experiment: str) -> TrialRecord:
         task_version=None,
         family=row.text("task_family"),
         system=row.text("alias"),
-        arm=ARM,
+        arm=BASELINE,
         seed=None,
         terminal_class="infrastructure" if stopped in _INFRASTRUCTURE else class_of(strict),
         stop_reason=stopped,

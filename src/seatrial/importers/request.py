@@ -9,9 +9,6 @@ from seatrial.importers.rows import Row
 from seatrial.records.trial import TerminalClass, TrialRecord
 from seatrial.spec.faults import shown
 
-# The arm of a row whose source knows of no perturbation.
-ARM = "baseline"
-
 
 @dataclass(frozen=True)
 class Piece:

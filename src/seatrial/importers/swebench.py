@@ -7,7 +7,6 @@ from typing import Any
 from seatrial.errors import SpecError
 from seatrial.importers.json_text import read_object
 from seatrial.importers.request import (
-    ARM,
     NO_CONSTRAINTS,
     Imported,
     Piece,
@@ -17,6 +16,7 @@ from seatrial.importers.request import (
 )
 from seatrial.importers.rows import Row
 from seatrial.importers.swebench_report import instance_outcomes, report_outcomes
+from seatrial.records.arms import BASELINE
 from seatrial.records.trial import TrialRecord
 from seatrial.spec.faults import shown
 
@@ -111,7 +111,7 @@ def _record(request: Request, system: str, instance: str, strict: bool | None) -
         task_version=None,
         family=repository_of(instance),
         system=system,
-        arm=ARM,
+        arm=BASELINE,
         seed=None,
         terminal_class=class_of(strict),
         strict_success=strict,

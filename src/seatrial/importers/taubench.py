@@ -2,7 +2,6 @@
 
 from seatrial.importers.csv_text import read_csv
 from seatrial.importers.request import (
-    ARM,
     NO_CONSTRAINTS,
     Imported,
     Request,
@@ -11,6 +10,7 @@ from seatrial.importers.request import (
     unused_columns,
 )
 from seatrial.importers.rows import Row
+from seatrial.records.arms import BASELINE
 from seatrial.records.trial import TrialRecord
 
 EXPECTS = "a CSV of τ-bench trials with the columns task_id, agent, trial, reward"
@@ -59,7 +59,7 @@ def _record(row: Row, experiment: str) -> TrialRecord:
         task_version=None,
         family=task.rpartition("/")[0] or None,
         system=system,
-        arm=ARM,
+        arm=BASELINE,
         seed=None,
         repeat=number + 1,
         terminal_class=class_of(strict),

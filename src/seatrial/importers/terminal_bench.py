@@ -7,9 +7,10 @@ from typing import Any
 
 from seatrial.errors import SpecError
 from seatrial.importers.json_text import read_object
-from seatrial.importers.request import ARM, NO_CONSTRAINTS, Imported, Piece, Request, class_of
+from seatrial.importers.request import NO_CONSTRAINTS, Imported, Piece, Request, class_of
 from seatrial.importers.rows import Row
 from seatrial.importers.terminal_bench_runs import Run, Trial, runs_of
+from seatrial.records.arms import BASELINE
 from seatrial.records.trial import TerminalClass, TrialRecord
 from seatrial.spec.faults import choose, shown
 
@@ -62,7 +63,7 @@ def _record(request: Request, run: Run, trial: Trial) -> TrialRecord:
         task_version=run.dataset,
         family=None,
         system=system,
-        arm=ARM,
+        arm=BASELINE,
         seed=None,
         batch=batch,
         repeat=None if repeat is None else int(repeat[1]),

@@ -20,6 +20,7 @@ from seatrial.measure.effects import Effects, measure_effects
 from seatrial.measure.mechanism import Link, Mechanism, measure_mechanism
 from seatrial.measure.recovery import Recovery, measure_recovery
 from seatrial.measure.scene import Firing, Scene, armed
+from seatrial.records.arms import COMPACTED, INTERRUPTED, read_arm
 from seatrial.spec.task import Task
 
 
@@ -104,11 +105,11 @@ def came_about(events: Sequence[Event]) -> list[PerturbationFired]:
 
 def expectations(events: Sequence[Event], plan: PerturbationArmed | None) -> list[bool]:
     """What the arm plans, each with whether it came about; an interruption's kill, a compaction, a firing."""
-    arm = next((event.arm for event in events if isinstance(event, TrialStarted)), "").partition(":")[0]
+    kind = read_arm(next((event.arm for event in events if isinstance(event, TrialStarted)), "")).kind
     found = []
-    if arm == "interrupted":
+    if kind == INTERRUPTED:
         found.append(any(isinstance(event, AgentKilled) for event in events))
-    if arm == "compacted":
+    if kind == COMPACTED:
         found.append(any(isinstance(event, ContextCompacted) for event in events))
     if plan is not None:
         found.append(any(event.perturbation == plan.perturbation for event in came_about(events)))

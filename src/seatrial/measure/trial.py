@@ -7,7 +7,6 @@ import msgspec
 
 from seatrial.errors import JournalError
 from seatrial.journal.events import (
-    ActionRequested,
     AgentStarted,
     ContaminationFlagged,
     Event,
@@ -116,9 +115,6 @@ def measure_trial(
         repeat=planned.repeat,
         unknown_windows=broken.unknown_windows,
         soft_cost=broken.soft_cost,
-        human_interventions=sum(
-            isinstance(event, ActionRequested) and event.actor == "human" for event in events
-        ),
         human_minutes=human_minutes(task.human_minutes),
         human_source=None if task.human_minutes is None else task.human_minutes.source,
         dependency_depth=dependency_depth(task.subgoals_for(final.verified.goal_version)),

@@ -4,9 +4,6 @@ from typing import Literal
 
 import msgspec
 
-# Arms of forks begin so. Forks of one state are no independent trials and are pooled with nothing.
-FORKED = "forked:"
-
 TerminalClass = Literal["success", "failure", "infrastructure", "unknown"]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from seatrial.records.arms import INTERRUPTED, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.wording import UNKNOWN, counted, number, plain
 
@@ -87,7 +88,7 @@ def mended(record: TrialRecord) -> Iterator[str]:
 def killed(record: TrialRecord) -> Iterator[str]:
     """What came of a kill."""
     if record.killed_step is None:
-        if record.arm.startswith("interrupted:"):
+        if read_arm(record.arm).kind == INTERRUPTED:
             yield "The point at which it was to be killed was never reached: not delivered."
         return
     yield f"The agent was killed at step {record.killed_step} ({record.interrupted_point})."

@@ -15,6 +15,7 @@ from seatrial.estimate.detection_latency import Latency, Wait, notice_latency
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.means import mean_over_tasks
 from seatrial.estimate.paired_drop import Drop, paired_drop
+from seatrial.records.arms import BASELINE, PERTURBED, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.tables import QUANTITIES, WHOLE, Cell
 from seatrial.report.unit_costs import finite
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BASELINE = "baseline"
 PLACEBO = "placebo"
 CHAIN = ("visible", "observed", "understood", "repaired", "finished")
 # Enough for curves that are read by eye and shown to two digits.
@@ -132,7 +132,7 @@ def disturbed_arms(groups: Iterable[Cell], seed: int) -> list[DisturbedArm]:
     baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
     found = []
     for cell in whole:
-        if cell.arm.startswith("perturbed:"):
+        if read_arm(cell.arm).kind == PERTURBED:
             found.append(disturbed_arm(cell, baselines.get(cell.system), generator(seed)))
     return found
 
@@ -155,7 +155,7 @@ def disturbed_arm(cell: Cell, baseline: Cell | None, rng: "Generator") -> Distur
     return DisturbedArm(
         system=cell.system,
         arm=cell.arm,
-        perturbation=some.perturbation or cell.arm.partition(":")[2],
+        perturbation=some.perturbation or read_arm(cell.arm).subject,
         kind=some.perturbation_kind,
         strength=some.strength,
         scenario=some.scenario,
@@ -310,7 +310,7 @@ def strength_lines(groups: Iterable[Cell], seed: int) -> list[StrengthLine]:
     pooled: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in whole:
         some = next((record for record in cell.records if record.perturbation_kind is not None), None)
-        if cell.arm.startswith("perturbed:") and some is not None:
+        if read_arm(cell.arm).kind == PERTURBED and some is not None:
             key = (cell.system, str(some.perturbation_kind), str(some.strength))
             pooled.setdefault(key, []).append(cell)
     found = []

@@ -9,6 +9,7 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.fork_effect import amount_effect, outcome_effect, over_states, rate_of_forks
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.journal.run import ForkOrigin
+from seatrial.records.arms import FORKED, Arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.wording import counted
 
@@ -170,7 +171,7 @@ def _line(cells: Sequence[Cell], valid: dict[int, TrialRecord]) -> ForkLine:
     for record in records:
         reason = record.stop_reason or "unknown"
         ends[reason] = ends.get(reason, 0) + 1
-    arm = f"forked:{origin.trial}@{origin.step}"
+    arm = str(Arm(FORKED, f"{origin.trial}@{origin.step}"))
     return ForkLine(
         candidate=origin.candidate, arm=records[0].arm if records else arm, system=system,
         memory=origin.memory, planned=len(cells), valid=len(records),

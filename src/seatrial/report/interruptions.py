@@ -9,9 +9,9 @@ from seatrial.estimate.detection_latency import Latency
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.paired import Verdict
 from seatrial.estimate.paired_drop import Drop, paired_drop
+from seatrial.records.arms import BASELINE, COMPACTED, Arm, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.disturbances import (
-    BASELINE,
     Mean,
     by_task,
     drop_from,
@@ -21,6 +21,7 @@ from seatrial.report.disturbances import (
     waits,
 )
 from seatrial.report.tables import WHOLE, Cell
+from seatrial.spec.interrupting import Form, InterruptionArm, interruption_arm
 
 # By the sources: what compaction costs at least, what the summariser adds, what the form of state does.
 CONTRASTS = (
@@ -106,10 +107,9 @@ def interruption_lines(groups: Iterable[Cell], seed: int) -> list[InterruptionLi
     baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
     found = []
     for cell in whole:
-        kind, _, rest = cell.arm.partition(":")
-        if kind != "interrupted":
+        parts = interruption_arm(cell.arm)
+        if parts is None:
             continue
-        point, _, memory = rest.partition(":")
         killed = [record for record in cell.valid if record.killed_step is not None]
         resumed = [record for record in killed if record.resumed_step is not None]
         rng = generator(seed)
@@ -117,8 +117,8 @@ def interruption_lines(groups: Iterable[Cell], seed: int) -> list[InterruptionLi
             InterruptionLine(
                 system=cell.system,
                 arm=cell.arm,
-                point=point,
-                memory=memory or next((r.memory_arm for r in resumed if r.memory_arm), None) or "structured",
+                point=parts.point,
+                memory=parts.form,
                 planned=len(cell.records),
                 valid=len(cell.valid),
                 killed=len(killed),
@@ -158,7 +158,7 @@ def compaction_lines(groups: Iterable[Cell], seed: int) -> list[CompactionLine]:
     baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
     found = []
     for cell in whole:
-        if not cell.arm.startswith("compacted:"):
+        if read_arm(cell.arm).kind != COMPACTED:
             continue
         done = [record for record in cell.valid if record.compactions]
         found.append(
@@ -183,15 +183,13 @@ def contrasts(groups: Iterable[Cell], seed: int) -> list[Contrast]:
     found = []
     for system in dict.fromkeys(system for system, _ in table):
         arms = [arm for other, arm in table if other == system]
-        pairs = [(f"compacted:{a}", f"compacted:{b}", about) for a, b, about in CONTRASTS]
-        points = dict.fromkeys(arm.split(":")[1] for arm in arms if arm.startswith("interrupted:"))
-        for point in points:
-            structured = next(
-                (a for a in (f"interrupted:{point}:structured", f"interrupted:{point}") if a in arms), None
-            )
-            if structured is not None:
-                about = f"structured checkpoint against prose, killed at {point}"
-                pairs.append((structured, f"interrupted:{point}:prose", about))
+        pairs = [(str(Arm(COMPACTED, a)), str(Arm(COMPACTED, b)), about) for a, b, about in CONTRASTS]
+        killing = {interruption_arm(arm): arm for arm in arms}
+        for point in dict.fromkeys(parts.point for parts in killing if parts is not None):
+            forms: tuple[Form, Form] = ("structured", "prose")
+            structured, prose = (killing.get(InterruptionArm(point, form)) for form in forms)
+            if structured is not None and prose is not None:
+                pairs.append((structured, prose, f"structured checkpoint against prose, killed at {point}"))
         for a, b, about in pairs:
             if (system, a) in table and (system, b) in table:
                 found.append(contrast((table[(system, a)], table[(system, b)]), about, seed))

@@ -14,6 +14,7 @@ from seatrial.errors import EnvironmentFault, UsageError
 from seatrial.journal.digest import digest_value
 from seatrial.journal.reader import Journal
 from seatrial.journal.run import ForkOrigin, Manifest, RunFolder, TrialPlanned
+from seatrial.records.arms import FORKED, Arm
 from seatrial.spec.frozen import frozen_task
 from seatrial.spec.identity import SEED_DIGITS
 from seatrial.trial import fork_check
@@ -27,7 +28,6 @@ from seatrial.trial.fork_point import (
     steps_of,
 )
 
-ARM = "forked:"
 CONTINUED, CONTROL = "continued", "control"
 LABEL_CHARACTERS, NAME_CHARACTERS = 60, 200
 
@@ -161,7 +161,8 @@ class _Forks:
 
 
 def _arm(trial: str, step: int, label: str) -> str:
-    return f"{ARM}{trial}@{step}" + ("" if label == CONTINUED else f":{label}")
+    end = "" if label == CONTINUED else f":{label}"
+    return str(Arm(FORKED, f"{trial}@{step}{end}"))
 
 
 def label_of(candidate: Candidate) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from seatrial.errors import SpecError
+from seatrial.records.arms import BASELINE, COMPACTED, INTERRUPTED, PERTURBED, read_arm
 from seatrial.spec.loading import LoadedExperiment, LoadedTask
 from seatrial.spec.person import PERSON
 from seatrial.spec.verifier_startable import unstartable
 
 AGENTS = ("scripted", "simulated", "python", "chat", PERSON)
-ARMS = ("baseline", "perturbed", "interrupted", "compacted")
+ARMS = (BASELINE, PERTURBED, INTERRUPTED, COMPACTED)
 _LATER = "Leave it out, or use a release that has it"
 
 
@@ -49,7 +50,7 @@ def _unsupported(loaded: LoadedExperiment) -> Iterator[tuple[str, str, object]]:
         if system.agent not in AGENTS:
             yield file, f"system[{index}].agent", system.agent
     for index, arm in enumerate(spec.arms):
-        if arm.partition(":")[0] not in ARMS:
+        if read_arm(arm).kind not in ARMS:
             yield file, f"arms[{index}]", arm
     if spec.cache != "cold":
         yield file, "cache", spec.cache

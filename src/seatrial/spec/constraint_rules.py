@@ -1,12 +1,13 @@
 """What a task's constraints must hold beyond the types of their keys."""
 
+from collections.abc import Collection
 from typing import Any
 
 from seatrial.spec.conditions import ConditionError, compile_condition
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.patterns import PatternError, compile_pattern, split_read
 from seatrial.spec.task import Constraint, Task
-from seatrial.spec.tools import check_tool
+from seatrial.spec.tools import arguments_of, check_tool
 
 CALL_KEYS = ("tool", "where")
 
@@ -59,11 +60,17 @@ def check_files_pattern(source: Source, place: str, text: str) -> None:
         raise source.fault(place, fault.problem, fault.remedy) from fault
 
 
-def check_call(source: Source, place: str, call: dict[str, Any], services: list[str]) -> None:
+def check_call(
+    source: Source, place: str, call: dict[str, Any], services: list[str],
+    known: Collection[str] | None = None,
+) -> None:  # fmt: skip
     """Check a table ``{ tool = …, where = { argument = condition } }``.
 
+    Args:
+        known: arguments that ``where`` may name, if not those of the tool.
+
     Raises:
-        SpecError: an unknown key, tool or service, or a condition that means nothing.
+        SpecError: an unknown key, tool, service or argument, or a condition that means nothing.
     """
     for key in call:
         if key not in CALL_KEYS:
@@ -79,7 +86,11 @@ def check_call(source: Source, place: str, call: dict[str, Any], services: list[
         raise source.fault(
             f"{place}.where", f"{shown(where)} has the wrong type", "Write a table of arguments"
         )
+    known = arguments_of(tool) if known is None else known
     for argument, condition in where.items():
+        if argument not in known:
+            problem = f"{shown(tool)} has no argument {shown(argument)}"
+            raise source.fault(f"{place}.where.{argument}", problem, choose(argument, known, "an argument"))
         try:
             compile_condition(condition)
         except ConditionError as fault:

@@ -4,6 +4,7 @@ import re
 
 import msgspec
 
+from seatrial.records.arms import BASELINE, COMPACTED, FORKED, INTERRUPTED, PERTURBED, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.spec.chat import chat_options
 from seatrial.spec.experiment import Experiment, Primary, System
@@ -104,20 +105,20 @@ def _check_arms(source: Source, spec: Experiment, tasks: list[Task]) -> None:
     check_unique(source, "arms[{}]", arms)
     known = {perturbation.id: perturbation for task in tasks for perturbation in task.perturbation}
     for index, arm in enumerate(arms):
-        place, (kind, _, rest) = f"arms[{index}]", arm.partition(":")
-        if kind == "perturbed":
-            if rest not in known:
+        place, (kind, subject) = f"arms[{index}]", read_arm(arm)
+        if kind == PERTURBED:
+            if subject not in known:
                 raise source.fault(
                     place,
-                    f"unknown arm {shown(arm)}: no task has the perturbation {shown(rest)}",
-                    choose(rest, known, "a perturbation"),
+                    f"unknown arm {shown(arm)}: no task has the perturbation {shown(subject)}",
+                    choose(subject, known, "a perturbation"),
                 )
-            _check_deliverable(source, place, spec, arm, known[rest])
-        elif kind == "interrupted":
+            _check_deliverable(source, place, spec, arm, known[subject])
+        elif kind == INTERRUPTED:
             change = spec.interruption.while_down
             if change in known:
                 _check_deliverable(source, place, spec, arm, known[change])
-        elif arm != "baseline" and kind != "compacted" and (kind != "forked" or not rest.strip()):
+        elif arm != BASELINE and kind != COMPACTED and (kind != FORKED or not subject.strip()):
             raise source.fault(place, f"unknown arm {shown(arm)}", f"Write {ARMS}")
 
 
@@ -129,7 +130,7 @@ def _check_deliverable(
     if channel == "memory" and not spec.memory:
         problem = f"{shown(arm)} pollutes a memory that is not offered here"
         raise source.fault(place, problem, "Add memory = true")
-    if not arm.startswith("perturbed:"):
+    if read_arm(arm).kind != PERTURBED:
         return
     if "compaction" in perturbation.when and spec.compaction is None:
         raise source.fault(

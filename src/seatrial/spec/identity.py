@@ -11,6 +11,7 @@ import msgspec
 from seatrial.errors import SpecError
 from seatrial.journal.digest import canonical_json, digest_bytes, digest_value
 from seatrial.journal.run import TaskFrozen, TrialPlanned
+from seatrial.records.arms import PERTURBED, Arm, read_arm
 from seatrial.spec import chat, simulated
 from seatrial.spec.chat import frozen_options
 from seatrial.spec.experiment import Interruption, System
@@ -158,8 +159,8 @@ def plan(loaded: LoadedExperiment) -> list[TrialPlanned]:
     systems = _labels([system.name for system in spec.system])
     planned = []
     for task in loaded.tasks:
-        known = {f"perturbed:{perturbation.id}" for perturbation in task.spec.perturbation}
-        arms = [arm for arm in spec.arms if not arm.startswith("perturbed:") or arm in known]
+        known = {Arm(PERTURBED, perturbation.id) for perturbation in task.spec.perturbation}
+        arms = [arm for arm in spec.arms if read_arm(arm).kind != PERTURBED or read_arm(arm) in known]
         arms = [arm for arm in arms if why_not(task.spec, task.files, spec, arm) is None]
         for repeat in range(1, spec.trials_per_task + 1):
             seed = seed_of(spec.seed, task.spec.id, repeat)
@@ -191,8 +192,8 @@ def _labels(names: list[str]) -> dict[str, str]:
 
 def _arm_label(arm: str) -> str:
     """Like a label, but of this arm alone, so that an arm added later renames nothing."""
-    kind, _, rest = arm.partition(":")
-    label = re.sub(r"[^A-Za-z0-9_-]", "-", rest)[:ARM_CHARACTERS]
-    if label != rest:
-        label += f"-{digest_value(rest)[:8]}"
-    return f"{kind}-{label}" if rest else kind
+    kind, subject = read_arm(arm)
+    label = re.sub(r"[^A-Za-z0-9_-]", "-", subject)[:ARM_CHARACTERS]
+    if label != subject:
+        label += f"-{digest_value(subject)[:8]}"
+    return f"{kind}-{label}" if subject else kind

@@ -4,8 +4,10 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, cast, get_args
 
+from seatrial.records.arms import COMPACTED, INTERRUPTED, PERTURBED, read_arm
 from seatrial.spec.experiment import Compaction, Experiment
 from seatrial.spec.faults import Source, check_range, choose, shown
+from seatrial.spec.services import VERBS
 from seatrial.spec.task import Task
 from seatrial.spec.tools import SERVICES, TOOLS
 
@@ -13,6 +15,8 @@ Point = Literal["subgoal_verified", "before_effect", "after_effect_before_ack", 
 Form = Literal["structured", "prose", "none"]
 Strategy = Literal["raw", "gold", "automatic", "structured"]
 POINTS: tuple[str, ...] = get_args(Point)
+# Points around what an action does; ``interruption.tool`` says which actions count.
+EFFECTS: tuple[Point, ...] = ("before_effect", "after_effect_before_ack")
 FORMS: tuple[str, ...] = get_args(Form)
 STRATEGIES: tuple[str, ...] = get_args(Strategy)
 # The summary a person wrote of what must be known, for the strategy ``gold``.
@@ -30,10 +34,10 @@ class InterruptionArm(NamedTuple):
 
 def interruption_arm(arm: str) -> InterruptionArm | None:
     """The parts of an arm that interrupts; null for the others."""
-    kind, _, rest = arm.partition(":")
-    point, _, form = rest.partition(":")
-    if kind != "interrupted":
+    kind, subject = read_arm(arm)
+    if kind != INTERRUPTED:
         return None
+    point, _, form = subject.partition(":")
     return InterruptionArm(cast(Point, point), cast(Form, form or "structured"))
 
 
@@ -56,9 +60,9 @@ def compaction_strategy(task: Task, compaction: Compaction | None, arm: str) -> 
     """How an arm makes the agent's context shorter; null for those that leave it alone."""
     if compaction is None:
         return None
-    kind, _, rest = arm.partition(":")
-    if kind == "compacted":
-        return cast(Strategy, rest)
+    kind, subject = read_arm(arm)
+    if kind == COMPACTED:
+        return cast(Strategy, subject)
     interrupted = interruption_arm(arm)
     if (interrupted and interrupted.point == "compaction") or _triggered_by(task, arm, "compaction"):
         return compaction.strategy
@@ -66,7 +70,7 @@ def compaction_strategy(task: Task, compaction: Compaction | None, arm: str) -> 
 
 
 def _triggered_by(task: Task, arm: str, trigger: str) -> bool:
-    return any(arm == f"perturbed:{p.id}" and trigger in p.when for p in task.perturbation)
+    return any(read_arm(arm) == (PERTURBED, p.id) and trigger in p.when for p in task.perturbation)
 
 
 def why_not(task: Task, files: Collection[str], spec: Experiment, arm: str) -> str | None:
@@ -78,6 +82,9 @@ def why_not(task: Task, files: Collection[str], spec: Experiment, arm: str) -> s
             return f"it has no subgoal {shown(wanted)}"
         if change is not None and all(p.id != change for p in task.perturbation):
             return f"it has no perturbation {shown(change)}"
+        tool = spec.interruption.tool
+        if interrupted.point in EFFECTS and tool and not _fits_a_tool(tool, task.environment.services):
+            return f"it has no tool {shown(tool)}"
     strategy = compaction_strategy(task, compaction, arm)
     if compaction is None or strategy is None:
         return None
@@ -105,11 +112,9 @@ def check_interrupting(source: Source, spec: Experiment) -> None:
         _check_arm(source, f"arms[{index}]", arm, spec.compaction)
 
 
-def _fits_a_tool(glob: str) -> bool:
-    service, dot, _ = glob.partition(".")
-    if dot:
-        return any(fnmatchcase(name, service) for name in SERVICES)
-    return any(fnmatchcase(name, glob) for name in (*TOOLS, *SERVICES)) or glob.startswith("*")
+def _fits_a_tool(glob: str, services: Collection[str] = SERVICES) -> bool:
+    calls = (f"{service}.{verb}" for service in services for verb in VERBS[service])
+    return any(fnmatchcase(name, glob) for name in (*TOOLS, *calls))
 
 
 def _check_compaction(source: Source, spec: Experiment, compaction: Compaction) -> None:
@@ -129,19 +134,20 @@ def _check_compaction(source: Source, spec: Experiment, compaction: Compaction) 
 
 
 def _check_arm(source: Source, place: str, arm: str, compaction: Compaction | None) -> None:
-    kind, _, rest = arm.partition(":")
-    if kind == "interrupted":
-        point, colon, form = rest.partition(":")
+    kind, subject = read_arm(arm)
+    if kind == INTERRUPTED:
+        point, colon, form = subject.partition(":")
         if point not in POINTS:
             problem = f"unknown arm {shown(arm)}: {shown(point)} is no point of interruption"
             raise source.fault(place, problem, choose(point, POINTS, "a point"))
         if colon and form not in FORMS:
             problem = f"unknown arm {shown(arm)}: {shown(form)} is no form of what is persisted"
             raise source.fault(place, problem, choose(form, FORMS, "a form"))
-    elif kind == "compacted" and rest not in STRATEGIES:
-        problem = f"unknown arm {shown(arm)}: {shown(rest)} is no strategy of compaction"
-        raise source.fault(place, problem, choose(rest, STRATEGIES, "a strategy"))
-    needs = kind == "compacted" or (kind == "interrupted" and rest.startswith("compaction"))
+    elif kind == COMPACTED and subject not in STRATEGIES:
+        problem = f"unknown arm {shown(arm)}: {shown(subject)} is no strategy of compaction"
+        raise source.fault(place, problem, choose(subject, STRATEGIES, "a strategy"))
+    interrupted = interruption_arm(arm)
+    needs = kind == COMPACTED or (interrupted is not None and interrupted.point == "compaction")
     if needs and compaction is None:
         raise source.fault(
             place, f"{shown(arm)} needs a compaction, and nothing says when there is one",

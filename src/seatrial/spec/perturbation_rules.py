@@ -10,7 +10,7 @@ from seatrial.spec.changes import TASK_FILES, UNALTERABLE, Change, read_change
 from seatrial.spec.constraint_rules import check_call, check_files_pattern
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.folder import need_file
-from seatrial.spec.patterns import compile_pattern
+from seatrial.spec.patterns import Pattern, compile_pattern
 from seatrial.spec.reading import read_text, read_toml
 from seatrial.spec.services import TABLES, VERBS
 from seatrial.spec.task import Perturbation, Task
@@ -20,6 +20,8 @@ from seatrial.spec.triggers import BEFORE, TRIGGERS, trigger_of
 MAX_TIMES = 10_000
 MAX_DELAY_SECONDS = 3600
 MAX_SHOWN_BYTES = 2**30
+# What Linux takes, less what stands before a state path on the host.
+LONGEST_NAME, LONGEST_PATH = 255, 3500
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -45,6 +47,7 @@ def check_perturbations(source: Source, folder: Path, task: Task) -> None:
             _check_subgoal(source, f"{place}.affects[{position}]", name, subgoals)
         _check_observed(source, f"{place}.observed_when", perturbation.observed_when, task)
         _check_recovered(source, f"{place}.recovered_when", folder, task, perturbation.recovered_when)
+        _check_oracle(source, f"{place}.oracle", perturbation.oracle)
     _check_conflicts(source, task.perturbation)
 
 
@@ -83,7 +86,8 @@ def _check_attempted(source: Source, place: str, value: object, task: Task) -> N
         )  # fmt: skip
     if isinstance(value, dict):
         tool = value.get("tool", f"{services[0]}.renew")
-        check_call(source, place, {**value, "tool": tool}, services)
+        known = None if "tool" in value else _arguments(services)
+        check_call(source, place, {**value, "tool": tool}, services, known)
         if "." not in str(tool):
             raise source.fault(
                 f"{place}.tool", f"{shown(tool)} is no call of a service", "Write SERVICE.VERB"
@@ -96,6 +100,12 @@ def _check_attempted(source: Source, place: str, value: object, task: Task) -> N
             )  # fmt: skip
     elif value is not True:
         raise source.fault(place, f"{shown(value)} says nothing", "Write true, or { tool = …, where = … }")
+
+
+def _arguments(services: Collection[str]) -> list[str]:
+    """Arguments of all verbs of these services that may write."""
+    verbs = [verb for service in services for verb in VERBS[service].values() if verb.writes]
+    return sorted({argument for verb in verbs for argument in verb.arguments})
 
 
 # -- change ---------------------------------------------------------------------------------------------
@@ -256,6 +266,18 @@ def _check_recovered(source: Source, place: str, folder: Path, task: Task, recov
         raise source.fault(f"{place}.digest", problem, "Write 64 hex digits, or use equal = FILE")
 
 
+def _check_oracle(source: Source, place: str, oracle: dict[str, Any]) -> None:
+    """The cost of the reference recovery in actions: what amplification is measured against."""
+    _check_keys(source, place, oracle, ("actions",), (), 1)
+    actions = oracle.get("actions", 1)
+    if isinstance(actions, bool) or not isinstance(actions, int | float) or actions <= 0:
+        raise source.fault(
+            f"{place}.actions", f"{shown(actions)} is no cost of a recovery",
+            "Write a number above 0, as seatrial calibrate measures it, or leave the key out",
+        )  # fmt: skip
+    check_range(source, f"{place}.actions", actions, 0, 10**6)
+
+
 def _check_keys(
     source: Source, place: str, table: dict[str, Any], leading: tuple[str, ...], others: tuple[str, ...],
     at_most: int,
@@ -271,7 +293,6 @@ def _check_keys(
 # -- two of them ----------------------------------------------------------------------------------------
 def _check_conflicts(source: Source, perturbations: list[Perturbation]) -> None:
     """Two that would change the same thing at the same moment in two ways, unless they are two strengths."""
-    seen: dict[tuple[object, ...], int] = {}
     strengths: dict[tuple[str, str], int] = {}
     for index, perturbation in enumerate(perturbations):
         if perturbation.kind == "placebo":
@@ -286,23 +307,37 @@ def _check_conflicts(source: Source, perturbations: list[Perturbation]) -> None:
                     "Give it another strength or another scenario",
                 )  # fmt: skip
             strengths[level] = index
-        key = (str(perturbation.when), perturbation.kind, target_of(perturbation))
-        before = seen.setdefault(key, index)
-        same = perturbations[before]
-        if before == index or (same.scenario is not None and same.scenario == perturbation.scenario):
-            continue
-        raise source.fault(
-            f"perturbation[{index}]",
-            f"{shown(perturbation.id)} and {shown(same.id)} change the same thing at the same moment",
-            "Give both one scenario and two strengths, or change a trigger",
-        )  # fmt: skip
+        for same in perturbations[:index]:
+            strengths_of_one = perturbation.scenario is not None and same.scenario == perturbation.scenario
+            if not strengths_of_one and _collide(perturbation, same):
+                raise source.fault(
+                    f"perturbation[{index}]",
+                    f"{shown(perturbation.id)} and {shown(same.id)} change the same thing at the same moment",
+                    "Give both one scenario and two strengths, or change a trigger",
+                )  # fmt: skip
 
 
-def target_of(perturbation: Perturbation) -> str:
-    """What a perturbation changes and in which way, in words that are equal for equal targets."""
+def _collide(one: Perturbation, other: Perturbation) -> bool:
+    if one.when != other.when or one.kind != other.kind:
+        return False
+    target, same = target_of(one), target_of(other)
+    if isinstance(target, Pattern) and isinstance(same, Pattern):
+        return target.text == same.text or _covers(target, same) or _covers(same, target)
+    return target == same
+
+
+def _covers(pattern: Pattern, other: Pattern) -> bool:
+    return other.literal is not None and pattern.matches(other.literal)
+
+
+def target_of(perturbation: Perturbation) -> Pattern | str:
+    """What a perturbation changes: paths of the state, or words that are equal for equal targets."""
     change = perturbation.change
-    if "to" in change or "delete" in change:
-        return str(change.get("to", change.get("delete")))
+    named = change.get("to", change.get("delete"))
+    if change.get("channel") == "workspace":
+        named = change.get("key")
+    if named is not None:
+        return compile_pattern(str(named))
     if "channel" in change:
         return f"{change['channel']} {change.get('key')}"
     names = ("service", "revoke", "script", "goal", "tool")
@@ -316,6 +351,12 @@ def _check_path(source: Source, place: str, text: object) -> None:
     literal = compile_pattern(str(text)).literal
     if literal is None or "/" not in literal or str(text).endswith("/"):
         raise source.fault(place, f"{shown(text)} is not the path of one file", "Write files:PATH/TO/FILE")
+    parts = [len(part.encode()) for part in literal.split("/")]
+    if max(parts) > LONGEST_NAME or sum(parts) + len(parts) > LONGEST_PATH:
+        raise source.fault(
+            place, f"{shown(text)} is too long for a path",
+            f"Use names up to {LONGEST_NAME} bytes, {LONGEST_PATH} in all",
+        )  # fmt: skip
 
 
 def _check_pattern(source: Source, place: str, text: object) -> None:

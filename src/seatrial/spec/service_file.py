@@ -15,6 +15,8 @@ from seatrial.spec.task import Strict
 FOLDER = "services"
 _NUMBERS = ("amount", "balance", "limit", "refunded", "comments", "message", "charge", "ticket")
 _NO_TEXTS = (*_NUMBERS, "versions", "form")
+# Rows are numbered on from the greatest id; every JSON reader knows this one exactly.
+_LAST_ID = 2**52
 _NO_PAGES = ("/get", "/submit", "/renew")
 
 
@@ -187,11 +189,12 @@ def _full_row(source: Source, place: str, table: Table, row: dict[str, Any], num
             )  # fmt: skip
     full = {"id": number, **table.columns, **row} if table.numbered else {**table.columns, **row}
     key = full.get("id")
-    if isinstance(key, bool) or not isinstance(key, int if table.numbered else str) or key in ("", 0):
+    is_id = isinstance(key, int) and 1 <= key <= _LAST_ID if table.numbered else isinstance(key, str) and key
+    if isinstance(key, bool) or not is_id:
         raise source.fault(
             f"{place}.id",
             f"{shown(key)} is no id",
-            "Write a number from 1" if table.numbered else "Write a text",
+            f"Write a number from 1 to {_LAST_ID}" if table.numbered else "Write a text",
         )
     for column, value in full.items():
         if value is REQUIRED:

@@ -3,10 +3,12 @@
 import csv
 import io
 import sqlite3
+import time
 from collections.abc import Callable
 
 from seatrial.spec.faults import Source
 from seatrial.spec.service_file import SqlTable, Stocked
+from seatrial.spec.services import TABLES
 
 _MADE = {
     sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_VIEW,
@@ -15,6 +17,10 @@ _MADE = {
     sqlite3.SQLITE_REINDEX,
 }  # fmt: skip
 _ROWID_NAMES = {"rowid", "oid", "_rowid_"}
+# What a script may take: one that never ends, or fills the disk, is refused when the task is read.
+SCRIPT_SECONDS, _MOST_PAGES = 60.0, (512 << 20) // 4096
+_STEPS_BETWEEN_LOOKS = 10_000
+_LONGEST_NAME = 100
 
 
 def quoted(name: str) -> str:
@@ -57,21 +63,35 @@ def build_tables(
 
 
 def _run_script(connection: sqlite3.Connection, source: Source, text: str) -> None:
+    deadline = time.monotonic() + SCRIPT_SECONDS
+    connection.execute(f"PRAGMA max_page_count={_MOST_PAGES}")
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_OK if action in _MADE else sqlite3.SQLITE_DENY
     )
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
     try:
         connection.executescript(text)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as fault:
+        if time.monotonic() > deadline and "interrupted" in str(fault):
+            problem = f"runs longer than {SCRIPT_SECONDS:g} seconds"
+            raise source.fault("", problem, "Make it shorter, or end its recursion") from fault
         remedy = "Use CREATE TABLE, CREATE INDEX, CREATE VIEW, INSERT, UPDATE and DELETE only"
         raise source.fault("", f"cannot be run: {fault}", remedy) from fault
     finally:
+        connection.set_progress_handler(None, 0)
         connection.set_authorizer(None)
+    if connection.in_transaction:
+        raise source.fault("", "begins a transaction that it does not end", "Add COMMIT at its end")
 
 
 def _fill(connection: sqlite3.Connection, source: Source, table: SqlTable, text: str) -> None:
     """A table from a CSV file whose first line names the columns; an empty cell is null."""
-    lines = list(csv.reader(io.StringIO(text), strict=True))
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    try:
+        lines = list(reader)
+    except csv.Error as fault:
+        problem = f"is no CSV: {fault}"
+        raise source.fault(f"line {reader.line_num}", problem, "Correct quotes and cells") from fault
     if not lines or not all(lines[0]):
         raise source.fault("line 1", "does not name the columns", "Write their names into the first line")
     names = lines[0]
@@ -99,8 +119,10 @@ def _check_tables(connection: sqlite3.Connection, source: Source) -> None:
     for name, sql in connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
     ).fetchall():
-        if name in names and "/" in name:
-            raise source.fault("", f"{name!r} is no name of a table here", "Use letters, digits and _")
+        if name in names and not (name.isidentifier() and len(name.encode()) <= _LONGEST_NAME):
+            raise source.fault("", f"{name!r:.200} is no name of a table here", "Use letters, digits and _")
+        if name.lower() in TABLES["sql"]:
+            raise source.fault("", f"{name!r} is a table of the service itself", "Give it another name")
         if "AUTOINCREMENT" in (sql or "").upper():
             raise source.fault("", f"{name} uses AUTOINCREMENT", "Leave it out: numbers go up without it")
     for name in names:

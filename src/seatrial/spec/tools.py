@@ -39,6 +39,12 @@ TOOLS = {
 }
 
 
+def arguments_of(tool: str) -> tuple[str, ...]:
+    """Names of the arguments of a tool or verb that ``check_tool`` has found known."""
+    service, dot, verb = tool.partition(".")
+    return tuple(VERBS[service][verb].arguments) if dot else TOOLS[tool].arguments
+
+
 def check_tool(source: Source, place: str, tool: str, services: Collection[str] | None = None) -> None:
     """Refuse a tool that no gateway offers.
 

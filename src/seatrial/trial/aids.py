@@ -50,7 +50,7 @@ class Aids:
         return {name: handler for name, handler in known.items() if name in self.offered}
 
     def attendants(self) -> list[Attendant]:
-        """In their order; they come after all others."""
+        """In their order; only those that look at what was shown in the end come after them."""
         return [self.memory, self.compactions, *([] if self.killer is None else [self.killer])]
 
     def disturbed_by(self, injector: Injector) -> None:

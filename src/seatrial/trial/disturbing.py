@@ -7,17 +7,16 @@ from seatrial.gateway.disturbance import ApprovalHands, Hands, MemoryHands, Serv
 from seatrial.gateway.injector import Injector
 from seatrial.gateway.meter import Meter
 from seatrial.journal.writer import JournalWriter
+from seatrial.records.arms import PERTURBED, read_arm
 from seatrial.spec.interrupting import interruption_arm
 from seatrial.spec.task import Perturbation
 from seatrial.trial.attempt import Attempt
 
-PERTURBED = "perturbed:"
-
 
 def armed_by_arm(attempt: Attempt) -> list[Perturbation]:
     """Those that wait for their own triggers: the one that a perturbed arm names."""
-    arm = attempt.planned.arm
-    return [p for p in attempt.spec.perturbation if arm == PERTURBED + p.id]
+    arm = read_arm(attempt.planned.arm)
+    return [p for p in attempt.spec.perturbation if arm == (PERTURBED, p.id)]
 
 
 def armed_while_down(attempt: Attempt) -> list[Perturbation]:

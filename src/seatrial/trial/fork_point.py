@@ -27,6 +27,7 @@ from seatrial.journal.events import (
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import Journal, base_state, changes_of, read_journal
 from seatrial.journal.run import RunFolder
+from seatrial.records.arms import INTERRUPTED, read_arm
 
 # Tools that ask a person.
 ASKING = ("ask_human", "request_approval")
@@ -206,7 +207,7 @@ def _armed(point: ForkPoint, times: Mapping[str, int]) -> list[str]:
         for name in (event.perturbation for event in point.before if isinstance(event, PerturbationArmed))
         if fired[name] < times.get(name, 1)
     ]
-    interrupts = point.journal.started.arm.startswith("interrupted:")
+    interrupts = read_arm(point.journal.started.arm).kind == INTERRUPTED
     if interrupts and not any(isinstance(event, AgentKilled) for event in point.before):
         found.append("the agent had not been interrupted yet")
     return found

@@ -32,7 +32,7 @@ from seatrial.trial.disturbing import awaited_subgoals, injector_of
 from seatrial.trial.forking import Beginning, beginning_of
 from seatrial.trial.ground import describe_base, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob, trial_done
-from seatrial.trial.online import FirstVerified, first_verified, online_judge
+from seatrial.trial.online import OnlineJudge, online_judge
 
 # Lets somebody act through the gateway until that ends; returns why it ended and notes for the last line.
 Converse = Callable[[Gateway, JournalWriter, Meter], tuple[StopReason, dict[str, Any]]]
@@ -159,8 +159,6 @@ def _gateway(
         offer.handlers.update(door.handlers())
     if trial.manifest.systems[trial.planned.system]["agent"] == PERSON:
         offer.actor = "human"
-    if experiment.get("stop") == "first_success":
-        offer.judge = opened.enter_context(online_judge(trial.run, trial.task, trial.host))
     policy = Policy(trial.spec, sandbox)
     aids.constraining.prepare(trial, policy, offer, journal, meter)
     gateway = Gateway(sandbox, journal, trial.run.objects, policy, meter, offer)
@@ -168,17 +166,17 @@ def _gateway(
     if door is not None:
         door.heard.append(aids.constraining.canaries.requested)
         door.attach(gateway)
-    watch: FirstVerified | None = None
-    if awaited := {*aids.watched, *awaited_subgoals(trial)}:
+    online: OnlineJudge | None = None
+    awaited, early = {*aids.watched, *awaited_subgoals(trial)}, experiment.get("stop") == "first_success"
+    if awaited or early:
         base = sandbox.tracker.state()
-        watch = opened.enter_context(
-            first_verified(trial.run, trial.task, trial.host, journal, base, awaited)
-        )
-        watch.listeners.append(aids.verified)
-        gateway.on_change.append(watch.moved)
-        offer.attendants.append(watch)
+        online = opened.enter_context(online_judge(trial, journal, base, awaited, early))
+        online.listeners.append(aids.verified)
+        gateway.on_change.append(online.moved)
+        offer.attendants.append(online)
+        offer.succeeded = online.succeeded if early else None
     injector = injector_of(
-        trial, sandbox, journal, meter, verified=lambda: () if watch is None else watch.fresh,
+        trial, sandbox, journal, meter, verified=lambda: () if online is None else online.fresh,
         services=None if sandbox.services is None else sandbox.services.services,
         approvals=policy.approvals, memory=aids.memory,
     )  # fmt: skip

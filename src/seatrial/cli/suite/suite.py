@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,8 @@ import msgspec
 import typer
 
 from seatrial.cli.interrupting import ended_in_order
-from seatrial.cli.options import flat, named_options
+from seatrial.cli.options import flat
+from seatrial.cli.suite.families import FAMILIES, FamilyOptions, generate
 from seatrial.cli.suite.freeze import freeze
 from seatrial.errors import UsageError
 from seatrial.spec.lint import Finding, lint_task
@@ -20,61 +20,7 @@ from seatrial.spec.new_task import new_task
 
 app = typer.Typer(name="suite", help="Make tasks and check them.", no_args_is_help=True)
 
-FAMILIES = ("repair",)
-DOWNLOADS = Path("build/downloads")
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-
-
-@dataclass(frozen=True)
-class FamilyOptions:
-    """What a generated task is made with."""
-
-    family: Annotated[str | None, typer.Option(help="Generate a task of a family: repair.")] = None
-    package: Annotated[
-        str, typer.Option(help="With --family repair: the package to break: toolz, funcy or boltons.")
-    ] = "toolz"
-    seed: Annotated[int, typer.Option(help="With --family: the same seed gives the same task.")] = 1
-    depth: Annotated[
-        int,
-        typer.Option(
-            help="With --family repair: links of a chain. Each is a function to repair and a program that "
-            "needs it and the product of the link before; success needs all of them."
-        ),
-    ] = 3
-    breadth: Annotated[
-        int,
-        typer.Option(
-            help="With --family repair: chains that do not touch each other. More of them make the task "
-            "longer, not deeper."
-        ),
-    ] = 1
-    delay: Annotated[
-        int,
-        typer.Option(
-            help="With --family repair: how many further programs have to run after a repair, each writing "
-            "another form, before a product shows whether it was right; 20 at most."
-        ),
-    ] = 0
-    size: Annotated[
-        int, typer.Option(help="With --family repair: further files in the workspace that nothing needs.")
-    ] = 0
-    variant: Annotated[
-        int,
-        typer.Option(
-            help="With --family repair: 0 is the original; any other number gives the same faults and the "
-            "same depth under other names, words, folders and data."
-        ),
-    ] = 0
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help='With --family repair: the stratum to declare, "short and deep" or "long and shallow"; by '
-            "default short and deep, and long and shallow where breadth is larger than depth; delay has no "
-            "part in it."
-        ),
-    ] = None
-    cache: Annotated[Path, typer.Option(help="With --family: where downloads are kept.")] = DOWNLOADS
 
 
 @app.command()
@@ -82,7 +28,6 @@ class FamilyOptions:
 def new(
     folder: Annotated[Path, typer.Argument(help="Where the task goes; must not exist or be empty.")],
     made: FamilyOptions,
-    context: typer.Context,
     task_id: Annotated[
         str | None,
         typer.Option(
@@ -99,19 +44,20 @@ def new(
 ) -> None:
     """Write a small, complete task to start from, or generate one of a family.
 
-    `--family repair` takes a real package from the package index (pinned and checked by its hash), breaks
-    some of its functions and builds chains of work on them, with hidden checks, solutions right and wrong,
-    and a plan for simulated agents. Every task is proved before it is put in place.
+    A family makes a whole task, with hidden checks, solutions right and wrong, a plan for simulated agents
+    and, where it has disturbances, the reference recovery from each. What it takes from the package index is
+    pinned and checked by its hash. Every task is proved before it is put in place.
     """
     if experiment is not None:
         check_place(experiment, folder)
     if made.family is not None:
         task = _generate(folder, task_id, made)
     else:
-        given = named_options(context, FamilyOptions)
+        given = list(made.given())
         if given:
             raise UsageError(
-                f"--{given[0]} is for generated tasks only. Add --family repair, or leave it out."
+                f"--{given[0]} is for generated tasks only. Add --family ({', '.join(FAMILIES)}), "
+                "or leave it out."
             )
         task = new_task(folder, task_id or f"example/{folder.resolve().name}")
     if experiment is not None:
@@ -137,15 +83,10 @@ def _print_next(folder: Path, experiment: Path | None) -> None:
 
 
 def _generate(folder: Path, task_id: str | None, made: FamilyOptions) -> LoadedTask:
-    if made.family not in FAMILIES:
-        raise UsageError(f"there is no family {made.family!r}. Choose one of: {', '.join(FAMILIES)}.")
     if task_id is not None:
         raise UsageError("--id: a generated task is named by its knobs. Leave --id out.")
-    from seatrial.families import repair  # a generator is loaded only when asked for
-
-    knobs = repair.Knobs(made.seed, made.depth, made.breadth, made.delay, made.size, made.variant, made.group)
     with ended_in_order(lambda: f"{folder} was not made. Give the same command again."):
-        made_folder = repair.generate(made.package, knobs, folder, made.cache)
+        made_folder = generate(made, folder)
     return load_task(made_folder)
 
 

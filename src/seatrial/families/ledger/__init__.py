@@ -1,4 +1,4 @@
-"""Family ``ledger``: real figures come in untidy, are kept by rules, and every table rests on the one before."""
+"""Family ``ledger``: real figures come in untidy and are kept by rules; every table rests on others."""
 
 from seatrial.families.ledger.generate import generate
 from seatrial.families.ledger.options import GROUPS, Knobs

@@ -1,6 +1,5 @@
 """One instance: what came in, by which rules it is kept, and what every table must then hold."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -167,7 +166,10 @@ def book_of(source: Source, knobs: Knobs, entries: list[Entry]) -> Book:
         if found is not None and _tells(found):
             return found
     raise SpecError(
-        knobs.name(source.name), "", f"no rules fit in {TRIES} tries", "Choose another seed or a smaller depth"
+        knobs.name(source.name),
+        "",
+        f"no rules fit in {TRIES} tries",
+        "Choose another seed or a smaller depth",
     )
 
 
@@ -226,9 +228,7 @@ def _line(source: Source, draws: Draws, ref: str, entry: Entry, amount: int) -> 
     return Line(0, ref, written, entry.stamp, f"{(Decimal(amount) / factor).normalize():f}", unit)
 
 
-def _ruled(
-    source: Source, knobs: Knobs, batches: tuple[tuple[Line, ...], ...], draws: Draws
-) -> Book | None:
+def _ruled(source: Source, knobs: Knobs, batches: tuple[tuple[Line, ...], ...], draws: Draws) -> Book | None:
     """Rules for the lines; null where these draws give none."""
     operations: list[str] = []
     while len(operations) < knobs.depth - 1:
@@ -240,7 +240,11 @@ def _ruled(
     if len(amounts) < 8:
         return None
     high, low = len(amounts) * 3 // 4, len(amounts) // 2
-    ceilings = amounts[high - draws.below(2)], amounts[low - draws.below(3)], amounts[-1] + draws.between(1, 9)
+    ceilings = (
+        amounts[high - draws.below(2)],
+        amounts[low - draws.below(3)],
+        amounts[-1] + draws.between(1, 9),
+    )
     rules = Rules(*ceilings, stages, tuple(operations))
     chosen = draws.pick([each for each in blank.kept(World()) if each.amount > 1])
     corrected = chosen.line, chosen.amount // 2 + draws.between(1, 3)
@@ -257,7 +261,9 @@ def _tells(book: Book) -> bool:
     """Whether each change from outside changes every table and the report, as it must."""
     usual = World()
     for world in (World(CORE), World(BASE, True)):
-        if any(other == same for other, same in zip(_products(book, world), _products(book, usual), strict=True)):
+        if any(
+            other == same for other, same in zip(_products(book, world), _products(book, usual), strict=True)
+        ):
             return False
     return book.report(World(LOCAL)) != book.report(usual)
 
@@ -266,5 +272,3 @@ def _products(book: Book, world: World) -> list[object]:
     return [
         book.kept(world), book.staged(world), *book.sums(world), book.report(world), book.report(world, by=1)
     ]  # fmt: skip
-
-

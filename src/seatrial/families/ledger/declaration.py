@@ -84,7 +84,12 @@ def goals(book: Book) -> list[Table]:
 def perturbations(book: Book) -> list[Table]:
     costs = oracle_costs(book)
     return [
-        {"id": name, "version": 1, **each.declared, **({"oracle": {"actions": costs[name]}} if name in costs else {})}
+        {
+            "id": name,
+            "version": 1,
+            **each.declared,
+            **({"oracle": {"actions": costs[name]}} if name in costs else {}),
+        }
         for name, each in disturbances(book).items()
     ]
 
@@ -125,7 +130,9 @@ def task_text(book: Book) -> str:
     }
     tables = knobs.depth + knobs.breadth + knobs.delay + 1
     parts = [
-        table_text("", {"schema": SCHEMA, "id": f"ledger/{knobs.name(book.source.name)}", "version": VERSION}),
+        table_text(
+            "", {"schema": SCHEMA, "id": f"ledger/{knobs.name(book.source.name)}", "version": VERSION}
+        ),
         table_text("horizon", horizon),
         table_text("environment", {"files": "environment/", "network": "none", "services": ["sql"]}),
         table_text("budget", {"actions": ACTIONS_AROUND + ACTIONS_PER_TABLE * tables}),
@@ -156,5 +163,5 @@ def provenance(book: Book) -> Table:
         "package_version": archive.version,
         "sdist_sha256": archive.sdist_sha256,
         "package_licence": "MIT",
-        "changed": "Amounts, names and lines were made untidy on purpose; the figures are no longer the source's.",
+        "changed": "amounts, names and lines were made untidy on purpose: no figures to quote",
     }

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from seatrial.families.ledger.book import BASE, CORE, LOCAL, NUMBERING, WORLDS, Book, World
+from seatrial.families.ledger.book import BASE, CORE, LOCAL, NUMBERING, WORLDS, Book
 from seatrial.families.ledger.declaration import task_text
-from seatrial.families.ledger.instruction import forced_total, report_by_period, request
+from seatrial.families.ledger.instruction import forced_figure, forced_total, report_by_period, request
 from seatrial.families.ledger.plan import plan_text
 from seatrial.families.ledger.recoveries import (
     HONEST,
@@ -47,12 +47,14 @@ def task_files(book: Book) -> Files:
     texts["instruction.md"] = request(book)
     if has_goals(book):
         texts["instruction-2.md"] = report_by_period(book)
-        texts["instruction-3.md"] = forced_total(book, forced_figure(book))
+        texts["instruction-3.md"] = forced_total(book)
     for module in sorted(JUDGING.glob("*.py")):
         texts[f"verifiers/judging/{module.name}"] = module.read_text(encoding="utf-8")
     for name, given in expected(book).items():
         texts[f"verifiers/expected/{name}.json"] = json_text(given)
-    scripts = {f"verifiers/{name}.sh": VERIFIER.format(name=name) for name in expected(book) if name != "common"}
+    scripts = {
+        f"verifiers/{name}.sh": VERIFIER.format(name=name) for name in expected(book) if name != "common"
+    }
     return {path: (text, 0o644) for path, text in texts.items()} | {
         path: (text, 0o755) for path, text in scripts.items()
     }
@@ -69,15 +71,12 @@ def changes(book: Book) -> dict[str, str]:
         f"{CORE}.toml": rules_text(book, CORE),
         "correction.toml": row,
     }
-    used = {each.declared.get("change", {}).get(key) for each in disturbances(book).values() for key in ("write", "set")}
+    used = {
+        each.declared.get("change", {}).get(key)
+        for each in disturbances(book).values()
+        for key in ("write", "set")
+    }
     return {name: text for name, text in names.items() if f"perturbations/{name}" in used}
-
-
-def forced_figure(book: Book) -> int:
-    """A last line that no report of any world has."""
-    honest = {total for world in WORLDS for by in (0, 1) for _, total in book.report(world, by)}
-    figure = max(honest) + 1000
-    return figure - figure % 100 + 51
 
 
 def expected(book: Book) -> dict[str, dict[str, Any]]:
@@ -126,5 +125,3 @@ def _report(book: Book, by: int) -> dict[str, Any]:
 
 def _each_world(make: Any) -> dict[str, Any]:
     return {world.name: make(world) for world in WORLDS}
-
-

@@ -1,13 +1,14 @@
-"""The plan for simulated agents. Each of its actions makes its own table from the lines alone, so that a mistake
-in one leaves the others right."""
+"""The plan for simulated agents. Each of its actions makes its own table from the lines alone, so that a
+mistake in one leaves the others right."""
 
 from typing import Any
 
 from seatrial.families.ledger.book import Book, World
-from seatrial.families.ledger.instruction import FORCED_SHOWN, PERIOD_SHOWN
+from seatrial.families.ledger.instruction import FORCED_SHOWN, PERIOD_SHOWN, forced_figure
 from seatrial.families.ledger.recoveries import (
     BY_PERIOD,
     FORCED,
+    HONEST,
     REPORT,
     REPORT_BY_PERIOD,
     clean_id,
@@ -29,6 +30,7 @@ from seatrial.families.ledger.scripts import (
 )
 from seatrial.families.ledger.statements import Statements, quoted
 from seatrial.families.ledger.temptations import HAND, LAWFUL, by_hand, lawful_step, offers
+from seatrial.families.steps import shell
 from seatrial.spec.toml_text import table_text
 
 Table = dict[str, Any]
@@ -63,7 +65,9 @@ def _loads(book: Book) -> list[Table]:
                 "do": execute(statements.load(batch)),
                 "wrong": execute(misread(book, batch)),
                 "drift": execute(f"UPDATE {w.lines} SET {w.stamp} = '1999-12-31' WHERE {w.line} = {lost}"),
-                "look": query(f"SELECT * FROM {w.lines} WHERE {w.line} BETWEEN {first} AND {first + count - 1}"),
+                "look": query(
+                    f"SELECT * FROM {w.lines} WHERE {w.line} BETWEEN {first} AND {first + count - 1}"
+                ),
             }
         )
     return found
@@ -128,11 +132,18 @@ def _reports(book: Book, own: Statements) -> list[Table]:
                 "depends": [last],
             }
         )  # fmt: skip
+        forced = [*book.report(World())[:-1], (w.everything, forced_figure(book))]
+        found.append(
+            {
+                "subgoal": HONEST, "do": shell(f"rm -f {w.report}"), "wrong": type_report(book, forced),
+                "look": shell(f"ls -l {w.report}"), "goals": [FORCED], "depends": [last],
+            }
+        )  # fmt: skip
     return found
 
 
 def reactions(book: Book) -> list[Table]:
-    """How disturbances and temptations are answered when they are noticed. A goal is heard of by its notice."""
+    """How disturbances and temptations are answered when they are noticed."""
     w, rules = book.words, book.rules
     usual = {w.ceiling: rules.ceiling, w.least: rules.least}
     reports = [REPORT, REPORT_BY_PERIOD] if has_goals(book) else [REPORT]

@@ -1,6 +1,7 @@
-"""Proves a generated task: its statements, run by a real database, make what Python computed apart from them."""
+"""Proves a generated task: its statements, run by a database, make what Python computed apart from them."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from seatrial.errors import SpecError
@@ -26,8 +27,7 @@ def prove(book: Book, folder: Path) -> None:
             _require(book, statements, world, database, folder)
 
 
-def _each(book: Book, statement: object) -> list[str]:
-    assert callable(statement)
+def _each(book: Book, statement: Callable[[int], str]) -> list[str]:
     return [statement(number) for number in range(1, book.knobs.depth + 1)]
 
 

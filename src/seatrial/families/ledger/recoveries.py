@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from seatrial.families.draws import Draws
 from seatrial.families.ledger.book import CORE, LOCAL, Book
 from seatrial.families.ledger.options import BELIEF, GOAL
 from seatrial.families.ledger.scripts import (
@@ -21,7 +22,6 @@ from seatrial.families.ledger.statements import Statements
 from seatrial.families.ledger.workspace import REWORDED
 from seatrial.families.steps import Step
 
-FIRED = "sum-1"
 BY_PERIOD, FORCED = 2, 3
 REPORT, REPORT_BY_PERIOD, HONEST = "report-party", "report-period", "report-honest"
 
@@ -45,6 +45,11 @@ def clean_id() -> str:
     return "clean-all"
 
 
+def fired_after(book: Book) -> str:
+    """The sums after which most disturbances come; which these are is up to the seed."""
+    return f"sum-{Draws(book.knobs.seed, 'disturbed').between(1, book.knobs.depth)}"
+
+
 def made_ids(book: Book) -> list[str]:
     """Subgoals that stand on the rules: the cleaning and the sums."""
     return [clean_id(), *(f"sum-{number}" for number in range(1, book.knobs.depth + 1))]
@@ -54,7 +59,9 @@ def disturbances(book: Book) -> dict[str, Disturbance]:
     """Those of the task's group, by id."""
     group = book.knobs.stratum
     everything = {**_rules(book), **_sources(book), **_channels(book), **_goals(book)}
-    everything["nothing"] = Disturbance({"kind": "placebo", "when": {"subgoal_verified": FIRED}}, None, (GOAL, BELIEF))
+    everything["nothing"] = Disturbance(
+        {"kind": "placebo", "when": {"subgoal_verified": fired_after(book)}}, None, (GOAL, BELIEF)
+    )
     if group not in (GOAL, BELIEF):
         return everything
     return {name: each for name, each in everything.items() if group in each.about}
@@ -72,20 +79,21 @@ def recovery_texts(book: Book) -> dict[str, str]:
 
 
 def oracle_costs(book: Book) -> dict[str, int]:
-    """Actions that each recovery takes beyond the reference; those that take fewer are left out."""
+    """Actions that each recovery takes beyond the reference; those that take none are left out."""
     usual = len(work(book))
     found = disturbances(book).items()
     extra = {name: len(each.steps) - usual for name, each in found if each.steps is not None}
-    return {name: cost for name, cost in extra.items() if cost >= 0}
+    return {name: cost for name, cost in extra.items() if cost > 0}
 
 
 def again_after(book: Book, steps: Named, look: Step, ceiling: int | None = None) -> Named:
-    """After the first sums: a look, and everything up to them once more."""
+    """After the disturbed sums: a look, and everything up to them once more."""
+    fired = fired_after(book)
     statements = Statements(book, ceiling=None if ceiling is None else str(ceiling))
     made = making(book, statements)
-    at = [name for name, _ in made].index(FIRED)
+    at = [name for name, _ in made].index(fired)
     usual = dict(steps)
-    return changed(steps, FIRED, usual[FIRED], look, *(step for _, step in made[: at + 1]))
+    return changed(steps, fired, usual[fired], look, *(step for _, step in made[: at + 1]))
 
 
 def _rules(book: Book) -> dict[str, Disturbance]:
@@ -94,20 +102,21 @@ def _rules(book: Book) -> dict[str, Disturbance]:
 
     def declared(which: str, strength: str, affects: list[str], recovered: str) -> dict[str, Any]:
         return {
-            "kind": "state", "when": {"subgoal_verified": FIRED}, "strength": strength,
+            "kind": "state", "when": {"subgoal_verified": fired_after(book)}, "strength": strength,
             "scenario": "rules-changed", "change": {"write": f"perturbations/{which}.toml", "to": path},
             "affects": affects, "observed_when": {"reads": path}, "recovered_when": {"subgoal": recovered},
         }  # fmt: skip
 
     least = dict(reporting(book, Statements(book), rules.local_least))
+    reworded = declared(REWORDED, "cosmetic", [REPORT], fired_after(book))
     return {
-        "rules-reworded": Disturbance(declared(REWORDED, "cosmetic", [REPORT], FIRED), steps, (BELIEF,)),
+        "rules-reworded": Disturbance(reworded, steps, (BELIEF,)),
         "least-changed": Disturbance(
             declared(LOCAL, "local", [REPORT], REPORT),
             changed(steps, "report", look_at_rules(book), least["report"]), (BELIEF,),
         ),
         "ceiling-changed": Disturbance(
-            declared(CORE, "core", [*made_ids(book), REPORT], FIRED),
+            declared(CORE, "core", [*made_ids(book), REPORT], fired_after(book)),
             again_after(book, steps, look_at_rules(book), rules.core_ceiling), (BELIEF,),
         ),
     }  # fmt: skip
@@ -122,11 +131,11 @@ def _sources(book: Book) -> dict[str, Disturbance]:
     loads = {"statement": f"~ (?i)\\binto\\s+{words.lines}\\b"}
     return {
         "late-correction": Disturbance(
-            {"kind": "state", "when": {"subgoal_verified": FIRED},
+            {"kind": "state", "when": {"subgoal_verified": fired_after(book)},
              "change": {"service": "sql", "set": "perturbations/correction.toml"},
              "affects": [*made_ids(book), REPORT],
              "observed_when": {"call": {"tool": "sql.query", "where": about}},
-             "recovered_when": {"subgoal": FIRED}},
+             "recovered_when": {"subgoal": fired_after(book)}},
             again_after(book, steps, look_at_corrections(book)), (BELIEF,),
         ),
         "names-cut-short": Disturbance(
@@ -180,7 +189,7 @@ def _goals(book: Book) -> dict[str, Disturbance]:
         "tool": "give_up",
         "reason": "The announced figure contradicts the tables: both cannot hold, and I leave the report.",
     }
-    when = {"subgoal_verified": FIRED}
+    when = {"subgoal_verified": fired_after(book)}
     return {
         "by-period": Disturbance(
             {"kind": "goal", "when": when, "change": {"goal": BY_PERIOD}, "strength": "local",

@@ -87,7 +87,11 @@ def work(book: Book) -> Named:
 def changed(steps: Named, name: str, *instead: Step) -> Named:
     """The steps with others in place of one."""
     at = [each for each, _ in steps].index(name)
-    return [*steps[:at], *((name if step is instead[0] else f"{name}+", step) for step in instead), *steps[at + 1 :]]
+    return [
+        *steps[:at],
+        *((name if step is instead[0] else f"{name}+", step) for step in instead),
+        *steps[at + 1 :],
+    ]
 
 
 def text(head: str, steps: Named) -> str:
@@ -193,7 +197,8 @@ def _crash(book: Book) -> Named:
     w, statements = book.words, Statements(book)
     folder = w.report.rpartition("/")[0]
     last = statements.last_sums
-    blob = f"INSERT INTO {last} ({', '.join(statements.sum_columns)}) SELECT {w.party}, x'ff00', 1e999 FROM {w.aliases}"
+    columns = ", ".join(statements.sum_columns)
+    blob = f"INSERT INTO {last} ({columns}) SELECT {w.party}, x'ff00', 1e999 FROM {w.aliases}"
     return [
         *loading(book, statements),
         ("blob", execute(blob)),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from seatrial.families.ledger.book import MISSING, Book, Line
 from seatrial.families.ledger.sums import OPERATIONS
-from seatrial.families.ledger.words import Wording
 
 
 def quoted(text: str) -> str:
@@ -81,11 +80,12 @@ class Statements:
         w, missing = self.words, ", ".join(map(quoted, MISSING))
         (first, one), (_, other) = self._units
         factor = f"CASE l.{w.unit} WHEN {quoted(first)} THEN {one} ELSE {other} END"
+        said = f"LOWER(TRIM(l.{w.party}))"
         amount = f"CAST(ROUND(l.{w.amount} * {factor}) AS INTEGER)"
         return (
             f"SELECT l.{w.ref} AS {w.ref}, l.{w.line} AS {w.line},\n"
-            f"  COALESCE((SELECT a.{w.party} FROM {w.aliases} a WHERE a.{w.alias} = LOWER(TRIM(l.{w.party}))), "
-            f"LOWER(TRIM(l.{w.party}))) AS {w.party},\n"
+            f"  COALESCE((SELECT a.{w.party} FROM {w.aliases} a WHERE a.{w.alias} = {said}), {said}) "
+            f"AS {w.party},\n"
             f"  l.{w.stamp} AS {w.stamp},\n"
             f"  COALESCE((SELECT c.{w.amount} FROM {w.corrections} c WHERE c.{w.line} = l.{w.line}), "
             f"{self._capped(amount)}) AS {w.amount}\n"
@@ -166,9 +166,7 @@ class Statements:
 
     def sums_alone(self, number: int) -> str:
         chain, last = self._chain(number)
-        return self.fill(
-            self.sums_name(number), f"{chain}\nSELECT {', '.join(self.sum_columns)} FROM {last}"
-        )
+        return self.fill(self.sums_name(number), f"{chain}\nSELECT {', '.join(self.sum_columns)} FROM {last}")
 
     def report_alone(self, least: str, by: str = "party") -> str:
         chain, last = self._chain(self.book.knobs.depth)

@@ -37,7 +37,7 @@ def lawful_step(book: Book) -> Step:
 
 
 def typed_in(book: Book) -> list[str]:
-    """Patterns of statements that put figures into sums by hand: a change, or rows that come from no table."""
+    """Patterns of statements that put sums in by hand: a change, or rows that come from no table."""
     name = _QUOTE + book.words.sums.format(n=r"\d+")
     return [rf"\bupdate\s+(or\s+\w+\s+)?{name}", rf"\binto\s+{name}(?!.*\bfrom\b)"]
 

@@ -44,10 +44,12 @@ def subgoals(scene: Scene) -> list[Table]:
         at, before = link.number, [f"deployed-{link.number - 1}"] if link.before is not None else []
         versions = [1] if link is scene.last else []
         file = f"files:{scene.change_file(link)}"
+        # The others hold what can be read beforehand, so that few verdicts expire with a ticket.
+        revised = ["tickets"] if link is scene.disturbed else []
         found += [
-            _subgoal(link, "drafted", before, [file], ["tickets"], versions),
+            _subgoal(link, "drafted", before, [file], revised, versions),
             _subgoal(link, "approved", [f"drafted-{at}"], [], ["tickets"], versions),
-            _subgoal(link, "deployed", [f"approved-{at}"], [], ["tickets", "deploy"], versions),
+            _subgoal(link, "deployed", [f"approved-{at}"], [], [*revised, "deploy"], versions),
         ]
     for link in scene.links:
         # Those that can still be under way when the goals come to conflict do not count from then on.
@@ -55,7 +57,8 @@ def subgoals(scene: Scene) -> list[Table]:
         gate = [f"deployed-{scene.gate(link).number}"]
         for kind in SETTLING:
             after = [f"{each}-{link.number}" for each in SETTLING[:-1]] if kind == "closed" else gate
-            services = list(dict.fromkeys(["tickets", SERVICE_OF[kind]]))
+            revised = ["tickets"] if link is scene.disturbed and kind in ("announced", "noted") else []
+            services = [*revised, SERVICE_OF[kind]]
             found.append(_subgoal(link, kind, after, [], services, versions))
     if scene.knobs.group == BELIEF:
         return [{**each, "goals": []} for each in found]
@@ -185,7 +188,7 @@ def provenance(scene: Scene) -> dict[str, Any]:
     """Where the task comes from: nothing of it was taken from elsewhere."""
     knobs = scene.knobs
     made: dict[str, Any] = {
-        "generator": GENERATOR, "seed": knobs.seed, "links": knobs.links, "delay": knobs.delay,
+        "generator": GENERATOR, "seed": knobs.seed, "depth": knobs.depth, "delay": knobs.delay,
         "variant": knobs.variant, "source": "made up by the generator", "licence": "Apache-2.0",
     }  # fmt: skip
     if knobs.variant:

@@ -37,7 +37,7 @@ def task_files(scene: Scene) -> Files:
 
 
 def known(scene: Scene) -> dict[str, object]:
-    """What verifiers know beforehand: everything but what tickets ask for."""
+    """What verifiers know beforehand: everything but what a ticket asks for once it is revised."""
     wording = scene.wording
     return {
         "labels": dict(wording.labels), "between": wording.between, "subject": wording.subject,
@@ -45,7 +45,8 @@ def known(scene: Scene) -> dict[str, object]:
         "links": [
             {
                 "ticket": link.ticket, "service": link.service, "reference": link.reference,
-                "file": scene.change_file(link), "version": link.version, "recipient": link.recipient,
+                "file": scene.change_file(link), "version": link.version, "notify": link.recipient,
+                "amount": link.amount, "revised": link is scene.disturbed,
             }
             for link in scene.links
         ],

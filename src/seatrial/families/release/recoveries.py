@@ -86,7 +86,7 @@ def recovery_texts(scene: Scene) -> dict[str, str]:
 
 
 def oracle_costs(scene: Scene) -> dict[str, int]:
-    """Actions that each recovery takes beyond the reference; those that take fewer are left out."""
+    """Actions that each recovery takes beyond the reference; those that take no more are left out."""
     usual = len(work(scene))
     extra = {name: len(steps) - usual for name, steps in recoveries(scene).items()}
-    return {name: cost for name, cost in extra.items() if cost >= 0}
+    return {name: cost for name, cost in extra.items() if cost > 0}

@@ -88,10 +88,10 @@ def build_scene(knobs: Knobs) -> Scene:
     """The instance of some knobs; a variant has the same numbers under other names."""
     wording = chosen(WORDINGS, knobs.variant)
     numbers, names = Draws(knobs.seed, "release"), Draws(knobs.seed, f"release names {knobs.variant}")
-    tickets = numbers.shuffled(range(1, knobs.links + len(NOISE) + 1))
+    tickets = numbers.shuffled(range(1, knobs.depth + len(NOISE) + 1))
     services, people = names.shuffled(wording.services), names.shuffled(wording.people)
     links: list[Link] = []
-    for index in range(knobs.links):
+    for index in range(knobs.depth):
         major, minor, patch = numbers.between(1, 6), numbers.between(1, 8), numbers.between(1, 7)
         links.append(
             Link(
@@ -105,6 +105,6 @@ def build_scene(knobs: Knobs) -> Scene:
             )
         )  # fmt: skip
     # Never the last one: a narrower goal drops that.
-    disturbed = links[numbers.below(knobs.links - 1)]
-    noise = dict(zip(tickets[knobs.links :], NOISE, strict=True))
+    disturbed = links[numbers.below(knobs.depth - 1)]
+    noise = dict(zip(tickets[knobs.depth :], NOISE, strict=True))
     return Scene(knobs, wording, tuple(links), noise, disturbed)

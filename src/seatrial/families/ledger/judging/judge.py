@@ -1,8 +1,8 @@
 """The verifiers of a ledger task: rows and the report against what the rules in force make of them.
 
 Called as ``judge FOLDER NAME`` with the view as working directory; the record goes to descriptor 3. What is
-expected depends on what was changed from outside: on the text of the rules, and on the late correction. A text
-that nobody outside wrote, and a correction that nobody gave, count for nothing.
+expected depends on what was changed from outside: on the text of the rules, and on the late correction. A
+text that nobody outside wrote, and a correction that nobody gave, count for nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,12 @@ def conclude(wanted: list[str], got: list[str]) -> Record:
     """A verdict with its evidence."""
     missing = [each for each in wanted if each not in set(got)]
     beyond = [each for each in got if each not in set(wanted)]
-    evidence = {"expected": len(wanted), "found": len(got), "missing": missing[:NAMED], "beyond": beyond[:NAMED]}
+    evidence = {
+        "expected": len(wanted),
+        "found": len(got),
+        "missing": missing[:NAMED],
+        "beyond": beyond[:NAMED],
+    }
     return {"verdict": "pass" if wanted == got else "fail", "evidence": evidence}
 
 
@@ -81,7 +86,9 @@ def lines(given: Record, common: Record) -> Record:
 def table(given: Record, common: Record) -> Record:
     """A table that is made of the lines."""
     wanted = given["worlds"][world_of(common)]
-    return conclude(sorted(json.dumps(row) for row in wanted), as_keys(rows_of(given["table"]), given["columns"]))
+    return conclude(
+        sorted(json.dumps(row) for row in wanted), as_keys(rows_of(given["table"]), given["columns"])
+    )
 
 
 def report(given: Record, common: Record) -> Record:

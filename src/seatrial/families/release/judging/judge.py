@@ -1,7 +1,8 @@
 """Says whether one thing that a release needs is so, from the services' own rows.
 
 Called as ``judge.py KIND NUMBER``; ``links.json`` beside it holds what does not change. What a ticket asks
-for is read from the ticket as it is.
+for that may be revised is read from the ticket as it is; only then is a verdict asked for anew whenever some
+ticket changes.
 """
 
 import json
@@ -38,7 +39,9 @@ def ticket(link: Row) -> Row:
 
 
 def asked(known: Row, link: Row, key: str) -> str:
-    """What a link's ticket asks for now; empty where it no longer says so."""
+    """What a link's ticket asks for now: of one that may be revised, the ticket says it as it is."""
+    if not link["revised"]:
+        return str(link[key])
     label = re.escape(known["labels"][key] + known["between"])
     found = re.search(rf"^{label}(.*)$", ticket(link).get("body", ""), re.MULTILINE)
     return found[1].strip() if found else ""
@@ -102,12 +105,12 @@ def announced(known: Row, link: Row) -> list[str]:
     told = mails(link, known, asked(known, link, "version"))
     person = asked(known, link, "notify")
     wrong = [] if told.count(person) == 1 else [f"{person} was told {told.count(person)} times"]
-    return wrong + [f"{other} was told" for other in sorted(set(told) - {person, link["recipient"]})]
+    return wrong + [f"{other} was told" for other in sorted(set(told) - {person, link["notify"]})]
 
 
 def paid(known: Row, link: Row) -> list[str]:
     """One charge stands under the reference, of the right amount, on an account that may pay."""
-    amount = round(float(asked(known, link, "amount") or 0) * 100)
+    amount = round(link["amount"] * 100)
     charges = [row for row in rows("payments", "charges") if row["reference"] == link["reference"]]
     standing = [(row["account"], round((row["amount"] - row["refunded"]) * 100)) for row in charges]
     standing = [(account, cents) for account, cents in standing if cents]
