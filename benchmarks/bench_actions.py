@@ -9,7 +9,8 @@ from statistics import median
 
 from benchmarks.trees import FILES_IN_A_FOLDER, timed, tree_ground
 from seatrial.environment.confine.host import Host, prepare_host, release_host
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.watching.touched import Watcher
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from benchmarks.trees import timed, tree_ground
 from seatrial.environment.confine.host import prepare_host, release_host
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 
 FILES = 20_000
 FORKS = 20

@@ -10,7 +10,8 @@ from statistics import median
 from typing import Any
 
 from seatrial.environment.confine.host import Host, prepare_host, release_host
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.services.stock import build_stock
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.gateway.gateway import Gateway, Offer

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from seatrial.environment.confine.host import Host
-from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.ground import ActionLimits, Ground
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.journal.objects import ObjectStore
 

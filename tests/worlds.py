@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from seatrial.environment.confine.host import Host
-from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.ground import ActionLimits, Ground
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.environment.world import World as AnyWorld
 from seatrial.environment.world import open_world

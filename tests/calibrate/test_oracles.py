@@ -53,6 +53,17 @@ def edit(task: Path, old: str, new: str) -> None:
     (task / "task.toml").write_text(text.replace(old, new, 1))
 
 
+def only(task: Path, *kept: str) -> None:
+    """Leave a task these perturbations, and no solution but the reference: fewer trials show as much."""
+    head, *tables = (task / "task.toml").read_text().split("[[perturbation]]\n")
+    names = [table.split('"')[1] for table in tables]
+    left = [table for name, table in zip(names, tables, strict=True) if name in kept]
+    (task / "task.toml").write_text("[[perturbation]]\n".join([head, *left]))
+    for path in (task / "solutions").iterdir():
+        if path.stem not in ("reference", *(f"recover-{name}" for name in kept)):
+            path.unlink()
+
+
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     task = write_task(tmp_path_factory.mktemp("oracles"))
@@ -117,11 +128,12 @@ def test_a_suite_takes_oracles_as_they_were_measured_and_no_others(task: Path, t
 
 def test_wrong_oracles_are_bad_input_and_each_is_named_with_its_script(tmp_path: Path) -> None:
     task = write_task(tmp_path)
+    only(task, "limit-changed", "half-done")
     edit(task, "oracle = { actions = 1 }", "oracle = { actions = 3 }")
     (task / "solutions" / "recover-half-done.toml").write_text(script([FIRST, "true", "true", "true"]))
     never = '[[perturbation]]\nid = "never"\nkind = "state"\naffects = ["total"]\n'
     never += 'when = { action = { tool = "read_file" } }\nchange = { delete = "files:config/limit" }\n'
-    edit(task, '[[perturbation]]\nid = "tripled"', f'{never}[[perturbation]]\nid = "tripled"')
+    edit(task, '[[perturbation]]\nid = "half-done"', f'{never}[[perturbation]]\nid = "half-done"')
     status, said = calibrate(str(task), "--rounds", "2")
     assert status == 2, said
     problem = (
@@ -161,6 +173,7 @@ def test_what_needs_no_trial_is_refused_before_one(
 
 
 def test_a_script_cannot_be_disturbed_at_a_checkpoint(task: Path) -> None:
+    only(task, "lied")
     place = 'id = "lied"\nkind = "state"\nwhen = '
     edit(task, f'{place}{{ subgoal_verified = "noted" }}', f"{place}{{ checkpoint = true }}")
     status, said = calibrate(str(task), "--json")

@@ -135,7 +135,7 @@ def test_names_and_long_lists_stay_on_their_lines():
     step = {
         "step": 1, "tool": "shell\n\x1b[2J", "outcome": "ok", "exit_code": 0, "progress": None,
         "decision": None, "reason": "", "arguments": {"a\nb": "c\x9b"}, "observation": "",
-        "verdicts": [], "violations": [], "unwatched": [], "waste": ["idle"],
+        "verdicts": [], "violations": [], "unwatched": [], "happened": ["the agent was killed"], "waste": ["idle"],
         "changes": [
             {"change": "added", "kind": "file", "path": f"w/{n}\nfake line\x1b", "before": None, "after": 1,
              "diff": "", "note": "", "background": False}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.environment.confine.host import Host, prepare_host, release_host
-from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox, Ground
+from seatrial.environment.ground import ActionLimits, Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.state.base import Base, index_base, lay_out
 from seatrial.journal.entries import State
 from seatrial.journal.objects import ObjectStore

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment.confine.rootfs import package_folders
-from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox
+from seatrial.environment.ground import ActionLimits
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.errors import EnvironmentFault, StateOverrun
 from tests.environment.lab import Lab, output
 

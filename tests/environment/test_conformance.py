@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment.conformance import PROVIDER_CHECKS, SANDBOX_CHECKS, MakeSandbox, ProviderCase
-from seatrial.environment.sandbox import ActionLimits
+from seatrial.environment.ground import ActionLimits
 from seatrial.environment.state.providers import SqliteProvider
 from tests.environment.lab import Lab
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.environment.sandbox import ActionLimits, BubblewrapSandbox
+from seatrial.environment.ground import ActionLimits
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.errors import EnvironmentFault
 from tests.environment.lab import Lab, output
 

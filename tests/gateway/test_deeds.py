@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.environment.sandbox import Delta
+from seatrial.environment.delta import Delta
 from seatrial.environment.watching.touched import Touched
 from seatrial.gateway.attend import Asked, Window
 from seatrial.gateway.deeds import Deed, Done, done_by

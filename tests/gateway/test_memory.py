@@ -112,7 +112,11 @@ def test_a_memory_is_made_anew_from_its_journal(kept: tuple[World, Memory], tmp_
     for key, value in (("a", "one"), ("b", "two"), ("a", "three"), ("b", "")):
         ask(made, "remember", key=key, value=value)
     memory.plant("memory", "stale_fact", "c", "planted value")
+    memory.plant("summary", "other_agent", "d", "handed over already")
+    memory.hand_summary("", 4)
+    memory.plant("summary", "other_agent", "e", "still waiting")
     other = Memory(JournalWriter(tmp_path / "other.jsonl", lambda: 0), ObjectStore(tmp_path / "objects"))
     other.restore(made.journal().events)
     assert other.items == memory.items
     assert set(other.items) == {"a", "c"}
+    assert other.hand_summary("", 5) == memory.hand_summary("", 5) == "e: still waiting"

@@ -190,6 +190,25 @@ def test_a_process_that_runs_on_is_told_apart(tmp_path: Path, host: Host) -> Non
         assert not [e for e in w.events(ActionFinished)[1].changes if e.path.startswith("services/")]
 
 
+def test_what_the_action_under_way_may_do_a_process_that_runs_on_may_not(tmp_path: Path, host: Host) -> None:
+    rule = {
+        "id": "leave", "mode": "prevent", "requires": "small",
+        "forbid": {"call": [{"tool": "payments.charge"}]},
+    }  # fmt: skip
+    small = {"id": "small", "tool": "payments.charge", "where": {"amount": "<= 50"}}
+    granted = {**small, "granted_by": "task", "scope": "trial"}
+    made = make_task([rule], environment={"services": ["payments"]}, approval=[granted])
+    with world(tmp_path, host, made) as w:
+        live(w).arm("delay", "payments", "charge", seconds=1.0)
+        asked = curl("payments", "/charge", {**CHARGE, "amount": 60})
+        w.act("shell", command=f"(while [ ! -e stop ]; do {asked}; sleep 0.05; done) >/dev/null 2>&1 &")
+        assert w.act("payments.charge", **CHARGE).outcome == "ok"
+        w.act("shell", command="touch stop")
+        during = [call for call in calls(w) if (call.via, call.step) == ("http", 2)]
+        assert {(call.actor, call.status) for call in during} == {("background", 403)}
+        assert [charge["amount"] for charge in live(w).rows("payments", "charges")] == [10]
+
+
 def test_what_comes_after_the_last_process_is_gone_is_not_lost(tmp_path: Path, host: Host) -> None:
     with world(tmp_path, host, task("mail")) as w:
         w.act("shell", command="true")
@@ -216,7 +235,8 @@ def test_a_flood_of_requests_ends_in_refusals(
         w.act("write_file", path="many.py", content=many)
         shown = w.act("shell", command="python3 many.py").text.split()
         assert shown == ["200"] * 20 + ["429"] * 40
-        assert len(calls(w)) == 20
+        assert [call.status for call in calls(w)] == [200] * 20 + [429]
+        assert not calls(w)[-1].effect
         assert w.act("shell", command="python3 many.py | sort | uniq -c").text.split() == [
             "20",
             "200",

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.journal.events import ServiceCalled
-from seatrial.measure.acts import names_row
+from seatrial.measure.acts import Act, names_row
 from seatrial.measure.coverage import Coverage
 from seatrial.measure.trajectory import BLOCK, Graph, dependence, depth, descendants, spreads, verified_delays
 from seatrial.spec.task import Environment, Subgoal
@@ -116,6 +116,36 @@ def test_rows_of_a_service_are_paths():
 def test_which_rows_a_request_looks_at(path, more, looked):
     call = ServiceCalled(**{"step": 1, "service": "tickets", "status": 200, "effect": False, **more})
     assert names_row(call, f"services/{path}.json") is looked
+
+
+@pytest.mark.parametrize(
+    ("status", "account", "fault", "read"),
+    [
+        (200, "main", None, True),
+        (402, "main", None, None),  # it holds too little, which tells something of what it holds
+        (404, "main", None, None),
+        (402, "spare", None, False),
+        (400, "main", None, False),
+        (403, "main", None, False),
+        (503, "main", "transient", False),
+    ],
+)
+def test_a_refusal_that_a_row_decided_may_have_shown_it(status, account, fault, read):
+    call = ServiceCalled(
+        step=1, service="payments", verb="charge", arguments={"account": account}, status=status,
+        effect=status == 200, fault=fault,
+    )  # fmt: skip
+    act = Act(
+        step=1,
+        order=1,
+        tool="payments.charge",
+        arguments={},
+        asked=b"",
+        finished=None,
+        talk=False,
+        calls=[call],
+    )
+    assert act.read_it("services/payments/accounts/main.json") is read
 
 
 def test_rows_are_named_by_escaped_keys_numbers_and_sql():

@@ -10,7 +10,7 @@ from seatrial.records.trial import TrialRecord
 from seatrial.report.build import build_report
 from seatrial.report.causes import condition_lines, failure_lines
 from seatrial.report.disturbance_section import disturbance_section
-from seatrial.report.disturbances import disturbed_arms, strength_lines
+from seatrial.report.disturbances import disturbed_arms, flat_arm, strength_lines
 from seatrial.report.interruptions import compaction_lines, contrasts, interruption_lines
 from seatrial.report.tables import cells
 
@@ -103,6 +103,14 @@ def test_a_placebo_has_a_drop_and_nothing_to_see():
     (arm,) = arms(paired(3, perturbation_kind="placebo", perturbation="calm"))
     assert (arm.kind, arm.drop.drop.value) == ("placebo", 0)
     assert (arm.latency, arm.amplification, arm.chain, arm.broke_at) == (None, None, [], {})
+
+
+def test_all_arms_have_the_same_columns():
+    (calm,) = arms(paired(3, perturbation_kind="placebo", perturbation="calm"))
+    (loud,) = arms(paired(3, chain_broke_at="observed", chain_held=["visible"]))
+    line = flat_arm(calm)
+    assert list(line) == list(flat_arm(loud))
+    assert (line["broke_at_observed"], flat_arm(loud)["broke_at_observed"]) == (None, 3)
 
 
 def test_where_chains_broke():

@@ -41,12 +41,14 @@ def test_limits_name_the_conditions_that_weaken_a_run(tmp_path):
     for attempt in evidence.attempts:
         attempt.record.sandboxed = False
         attempt.record.flaky_verifiers = ["s2"]
+        attempt.record.human_tier, attempt.record.human_machine = "takeover", True
     rows = main_table(cells([a.record for a in evidence.counted], [a.record for a in evidence.attempts]))
     text = " ".join(limits(evidence, rows))
     for words in (
         "ran without a sandbox",
         "no evidence of ability: careful",
         "stopped by a budget",
+        "1 attempt in which a person edited a call or acted",
         "s2",
         "Every valid",
     ):

@@ -24,6 +24,11 @@ def call(**keys):
         (constraint(mode="prevnt"), "constraint[0].mode", ['Did you mean "prevent"']),
         (constraint(forbid={}), "constraint[0].forbid", ["forbids nothing"]),
         (
+            call(where={"comand": "~ rm"}),
+            "constraint[0].forbid.call[0].where.comand",
+            ['"shell" has no argument "comand"', 'Did you mean "command"'],
+        ),
+        (
             constraint(forbid={"write": ["LICENSE"]}),
             "constraint[0].forbid.write[0]",
             ["'LICENSE'", "files:LICENSE"],

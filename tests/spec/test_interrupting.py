@@ -31,6 +31,13 @@ AT = {"at_subgoal": "first-part"}
         ({"interruption": {"occasions": 1001}}, "interruption.occasions", ["1001"]),
         ({"interruption": {"tool": "shel"}}, "interruption.tool", ['Did you mean "shell"']),
         ({"interruption": {"tool": "pay.*"}}, "interruption.tool", ["fits no tool"]),
+        ({"interruption": {"tool": "mail"}}, "interruption.tool", ["fits no tool"]),
+        ({"interruption": {"tool": "mail.sent"}}, "interruption.tool", ["fits no tool"]),
+        (
+            {"arms": ["interrupted:before_effect"], "interruption": {"tool": "mail.*"}},
+            "arms[0]",
+            ['no tool "mail.*"'],
+        ),
         ({"compaction": {}}, "compaction", ["must say when"]),
         ({"compaction": {**AT, "every_tokens": 10}}, "compaction", ["must say when"]),
         ({"compaction": {"every_tokens": 10}}, "compaction.every_tokens", ["nobody counts", '"scripted"']),

@@ -56,6 +56,20 @@ def test_a_good_one_loads(tmp_path):
         ),
         (perturbation(affects=["lst-part"]), "perturbation[0].affects[0]", ['Did you mean "last-part"']),
         (perturbation(observed_when={"reads": "b"}), "perturbation[0].observed_when.reads", ["'b'"]),
+        (
+            perturbation(when={"action": {"tool": "shell", "where": {"cmd": "x"}}}),
+            "perturbation[0].when.action.where.cmd",
+            ['"shell" has no argument "cmd"'],
+        ),
+        (
+            perturbation(change={"write": "instruction.md", "to": f"files:{'b' * 256}"}),
+            "perturbation[0].change.to",
+            ["too long"],
+        ),
+        (perturbation(oracle={"actoins": 1}), "perturbation[0].oracle.actoins", ['Did you mean "actions"']),
+        (perturbation(oracle={"actions": 0}), "perturbation[0].oracle.actions", ["0 is no cost", "above 0"]),
+        (perturbation(oracle={"actions": "3"}), "perturbation[0].oracle.actions", ['"3" is no cost']),
+        (perturbation(oracle={"actions": True}), "perturbation[0].oracle.actions", ["true is no cost"]),
         (perturbation(recovered_when={"subgoal": []}), "perturbation[0].recovered_when.subgoal", ["[]"]),
     ],
 )
@@ -64,3 +78,24 @@ def test_a_perturbation_that_breaks_a_rule(tmp_path, change, place, pieces):
     with pytest.raises(SpecError) as raised:
         load_task(folder)
     assert_error(raised, folder / "task.toml", place, *pieces)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"write": "task.toml", "to": "files:/workspace/b.txt"},
+        {"write": "task.toml", "to": "files:.//b.txt"},
+        {"delete": "files:*.txt"},
+        {"channel": "workspace", "source": "stale_fact", "key": "files:b.txt", "value": "x"},
+    ],
+)
+def test_two_that_change_one_path_at_one_moment(tmp_path, change):
+    folder = write_task(tmp_path, {"perturbation": [GOOD, {**GOOD, "id": "other", "change": change}]})
+    with pytest.raises(SpecError) as raised:
+        load_task(folder)
+    assert_error(raised, folder / "task.toml", "perturbation[1]", '"other" and "limits"', "scenario")
+
+
+def test_two_that_change_different_paths_at_one_moment(tmp_path):
+    other = {**GOOD, "id": "other", "change": {"delete": "files:c*"}}
+    assert len(load_task(write_task(tmp_path, {"perturbation": [GOOD, other]})).spec.perturbation) == 2

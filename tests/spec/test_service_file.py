@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.errors import SpecError
+from seatrial.spec import sql_file
 from seatrial.spec.faults import Source
 from seatrial.spec.loading import load_task
 from seatrial.spec.service_file import parse_service
@@ -74,6 +75,8 @@ def test_only_sql_needs_a_file(tmp_path: Path) -> None:
         ("sql", "script = '../s.sql'", "script", ["leaves the task"]),
         ("sql", "script = 's'\nsettings.seconds = 1e9", "settings.seconds", ["out of range"]),
         ("sql", "[[table]]\nname = 'a b'\ncsv = 'x'", "table[0].name", ['"a b"']),
+        ("mail", "[[rows.messages]]\nid=-1\nfrom='a'", "rows.messages[0].id", ["-1 is no id", "from 1"]),
+        ("mail", f"[[rows.messages]]\nid={2**63 - 1}\nfrom='a'", "rows.messages[0].id", ["is no id"]),
         ("mail", "[[rows.messages]\n", "line 1, column 16", ["not TOML"]),
     ],
 )  # fmt: skip
@@ -91,6 +94,13 @@ def test_what_is_wrong_with_a_file(service: str, text: str, place: str, pieces: 
         ({**SQL, "services/t.csv": "a,b\n1\n"}, "services/t.csv", ["line 2", "1 cells"]),
         ({**SQL, "services/t.csv": ""}, "services/t.csv", ["line 1"]),
         ({**SQL, "services/t.csv": "a,c\n1,2\n"}, "services/t.csv", ["no column named c"]),
+        ({**SQL, "services/t.csv": 'a,b\n1,2\n"x"y,2\n'}, "services/t.csv", ["line 3", "is no CSV"]),
+        ({**SQL, "services/t.csv": 'a,b\n"x,2\n'}, "services/t.csv", ["line 2", "is no CSV"]),
+        ({**SQL, "services/t.csv": f"a,b\n1,{'x' * 200_000}\n"}, "services/t.csv", ["line 2", "is no CSV"]),
+        ({**SQL, "services/s.sql": "BEGIN; CREATE TABLE x (a)"}, "services/s.sql", ["Add COMMIT"]),
+        ({**SQL, "services/s.sql": 'CREATE TABLE ".." (a)'}, "services/s.sql", ["no name of a table"]),
+        ({**SQL, "services/s.sql": "CREATE TABLE Ledger (a)"}, "services/s.sql", ["'Ledger'", "itself"]),
+        ({**SQL, "services/s.sql": "CREATE TABLE credential (a)"}, "services/s.sql", ["itself"]),
         ({**SQL, "services/s.sql": "CREATE TABL x"}, "services/s.sql", ["syntax error"]),
         ({**SQL, "services/s.sql": "ATTACH 'x' AS y"}, "services/s.sql", ["not authorized"]),
         ({**SQL, "services/s.sql": "CREATE TABLE x (rowid)"}, "services/s.sql", ["'rowid'"]),
@@ -120,3 +130,30 @@ def test_a_task_whose_services_cannot_be_made(
     assert raised.value.file == str(task / file)
     for piece in pieces:
         assert piece in str(raised.value)
+
+
+ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+
+
+@pytest.mark.parametrize(
+    ("statement", "piece"),
+    [
+        ("INSERT INTO x SELECT count(*) FROM c", "runs longer"),
+        ("INSERT INTO x SELECT zeroblob(n * 100) FROM c", "full"),
+    ],
+)
+def test_a_script_that_never_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, piece: str
+) -> None:
+    monkeypatch.setattr(sql_file, "SCRIPT_SECONDS", 0.2 if piece == "runs longer" else 60.0)
+    monkeypatch.setattr(sql_file, "_MOST_PAGES", 1000)
+    text = f"CREATE TABLE x (a); {ENDLESS}{statement};"
+    task = with_services(tmp_path, {**SQL, "services/s.sql": text}, ["sql"])
+    with pytest.raises(SpecError) as raised:
+        load_task(task)
+    assert raised.value.file == str(task / "services/s.sql")
+    assert piece in str(raised.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_column(tmp_path: Path) -> None:
+    load_task(with_services(tmp_path, {**SQL, "services/t.csv": "\ufeffa,b\n1,2\n"}, ["sql"]))

@@ -12,6 +12,7 @@ from seatrial.calibrate.products import REFERENCE, Product, products_of, read_sc
 from seatrial.calibrate.record import Outcome
 from seatrial.errors import SpecError
 from seatrial.evidence.read import read_run
+from seatrial.records.arms import PERTURBED, Arm
 from seatrial.schedule.watching import Watcher
 from seatrial.spec.changes import Pollute, change_of
 from seatrial.spec.faults import choose, shown
@@ -102,7 +103,7 @@ def measure_oracles(
     asked = Round(
         scripts={name: _text(task, each, reference) for name, each in played.items()}, repeats=effort[0],
         final_verdicts=FINAL_VERDICTS, workers=effort[1],
-        arms={name: f"perturbed:{name}" for name in played},
+        arms={name: str(Arm(PERTURBED, name)) for name in played},
         memory=any(_remembers(spec) for spec in task.spec.perturbation),
     )  # fmt: skip
     ends = _ends(play(task, folder, asked, watcher).folder)

@@ -188,7 +188,9 @@ def _places(
         raise UsageError("fork: name TRIAL@STEP, or draw steps with --sample K.")
     name, at, step = place.rpartition("@")
     if not at or not step.isascii() or not step.isdigit():
-        raise UsageError(f"{place!r}: is not TRIAL@STEP with a step from 0, such as {place or 'trial'}@3.")
+        raise UsageError(
+            f"{place!r}: is not TRIAL@STEP with a step from 0, such as {name or place or 'trial'}@3."
+        )
     planned = _trial(manifest, name)
     return [ForkPlace(planned, _attempt(run, manifest, planned, chance.attempt), int(step))]
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from seatrial.environment.sandbox import Delta, Result, Sandbox
+from seatrial.environment.delta import Delta, Result
+from seatrial.environment.sandbox import Sandbox
 from seatrial.environment.state.providers import StateProvider
 from seatrial.journal.digest import digest_bytes
 from seatrial.journal.entries import State

@@ -16,7 +16,8 @@ from seatrial.environment.confine import syscalls
 from seatrial.environment.confine.cgroups import make_group
 from seatrial.environment.confine.host import bwrap_version, enter_host, release_host
 from seatrial.environment.confine.namespaces import enter_private_namespaces, forget_namespaces, is_real_root
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.scratch import scratch_folder
 from seatrial.environment.state.base import index_base, lay_out
 from seatrial.environment.state.overlay import Overlay

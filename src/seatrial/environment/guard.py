@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.environment.sandbox import Delta
+from seatrial.environment.delta import Delta
 from seatrial.environment.watching.touched import CREATED, READ, REMOVED, WRITES
 from seatrial.environment.world import World
 from seatrial.journal.entries import Entry, path_bytes, path_text

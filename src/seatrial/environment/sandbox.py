@@ -9,32 +9,27 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-
-import msgspec
 
 from seatrial.environment.confine import rootfs, starting
 from seatrial.environment.confine.box import Box, Mount
 from seatrial.environment.confine.bytecode import compiled
 from seatrial.environment.confine.cgroups import ControlGroup, make_group
 from seatrial.environment.confine.channel import REPLY_SECONDS, Channel
-from seatrial.environment.confine.host import Host
+from seatrial.environment.delta import Delta, Result
+from seatrial.environment.ground import Ground
 from seatrial.environment.services.opened import open_services
-from seatrial.environment.services.stock import Stock
-from seatrial.environment.state.base import Base, prove_untouched
+from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.state.mapped import Mapped, writable_mappings
 from seatrial.environment.state.overlay import Overlay, layer_inodes, make_layer
-from seatrial.environment.state.providers import StateProvider
 from seatrial.environment.state.restore import make_equal, refuse_moved, undoing
 from seatrial.environment.state.tracker import Start, Tracker
-from seatrial.environment.watching.fanotify import FanotifyWatcher, Places
+from seatrial.environment.watching.fanotify import FanotifyWatcher
 from seatrial.environment.watching.inotify import InotifyWatcher
-from seatrial.environment.watching.touched import READ, Touched, Watcher
+from seatrial.environment.watching.touched import Touched, Watcher
 from seatrial.errors import EnvironmentFault, JournalError, StateOverrun
-from seatrial.journal.digest import digest_bytes
-from seatrial.journal.entries import ROOTS, Entry, State, path_bytes, path_text
+from seatrial.journal.entries import ROOTS, Entry, State, path_bytes
 from seatrial.journal.objects import ObjectStore
 
 _CONFINE = Path(__file__).with_name("confine")
@@ -43,76 +38,6 @@ _PROGRAMS = {path: compiled(_CONFINE / f"{Path(path).stem}.py", path) for path i
 _SHELL = ["/bin/bash", "--noprofile", "--norc", "-c"]
 # PID 1, what bubblewrap needs to start it, and room for the next action's own process.
 _OWN_PROCESSES = 16
-
-
-@dataclass(frozen=True)
-class ActionLimits:
-    """Bounds on one action and on the sandbox as a whole; see ``spec.task.Limits``.
-
-    Attributes:
-        memory_mb: of all processes together (without control groups: of each process).
-        processes: at once.
-        seconds: wall time of one action.
-        output_kb: what is shown of one action's output.
-        file_mb: size of a single file.
-        state_mb: of all changed files together, holes counted: what a journal records of this world.
-    """
-
-    memory_mb: int = 2048
-    processes: int = 256
-    seconds: float = 60.0
-    output_kb: int = 64
-    file_mb: int = 1024
-    state_mb: int = 4096
-
-
-@dataclass(frozen=True)
-class Result:
-    """How one command or file tool ended.
-
-    Attributes:
-        exit_code: as the shell would say: 128 + n for signal n; null when it could not be learned.
-        output: what is shown: first and last part, with the omitted count between.
-        timed_out: the time limit ended it.
-        interrupted: it was ended by ``interrupt``.
-        out_of_memory: the kernel killed a process of the sandbox for memory meanwhile.
-        tool_us, cpu_us: wall and processor time.
-        alive: processes left in the sandbox.
-    """
-
-    exit_code: int | None
-    output: bytes
-    timed_out: bool = False
-    interrupted: bool = False
-    out_of_memory: bool = False
-    tool_us: int = 0
-    cpu_us: int | None = None
-    alive: int = 0
-
-
-@dataclass(frozen=True)
-class Delta:
-    """What one window changed.
-
-    Attributes:
-        changes: entries by path, ``absent`` for what is gone.
-        touched: what the watcher saw, also of things undone since.
-        fingerprint: of the state now.
-        before: entries as they were, for changed paths that existed.
-        reads_seen: whether this host shows reads.
-    """
-
-    changes: list[Entry]
-    touched: Touched
-    fingerprint: str
-    before: State = field(default_factory=dict)
-    reads_seen: bool = True
-
-    def reads(self) -> list[str] | None:
-        """Files of the state that were read in the window, sorted; null where reads cannot be seen."""
-        if not self.reads_seen or self.touched.overflow:
-            return None
-        return sorted(path_text(os.fsencode(p)) for p, what in self.touched.paths.items() if what & READ)
 
 
 class Sandbox(Protocol):
@@ -129,37 +54,6 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End every process and forget the world."""
-
-
-@dataclass
-class Ground:
-    """What worlds of one task stand on: host, scratch folder, base, objects, limits."""
-
-    host: Host
-    scratch: str
-    base: Base
-    objects: ObjectStore
-    limits: ActionLimits = field(default_factory=ActionLimits)
-    providers: Sequence[StateProvider] = ()
-    layers: dict[str, dict[int, str]] = field(default_factory=dict)
-    starts: dict[str, Start] = field(default_factory=dict)
-    places: dict[str, Places] = field(default_factory=dict)
-    stock: Stock | None = None
-
-    def __post_init__(self) -> None:
-        self.base.give_meaning(self.providers)
-
-    def start(self, delta: State) -> tuple[str, Start]:
-        """A state to begin in and the name of its layer; worked out once, however many worlds begin in it."""
-        name = _name_of(self.base, delta)
-        if name not in self.starts:
-            self.starts[name] = Start(self.base, delta, self.providers)
-        return name, self.starts[name]
-
-    @property
-    def base_layer(self) -> str:
-        """The base's folder relative to the scratch folder."""
-        return os.path.relpath(self.base.folder, self.scratch)
 
 
 class BubblewrapSandbox:
@@ -551,12 +445,6 @@ class BubblewrapSandbox:
                 return True
             time.sleep(0.01)
         return False
-
-
-def _name_of(base: Base, delta: State) -> str:
-    """The name of a state's layer: its fingerprint with content, since layers hold bytes, not meaning."""
-    entries = [delta[path] for path in sorted(delta)]
-    return digest_bytes(base.digest.encode() + msgspec.json.encode(entries))
 
 
 def _shown(output: bytes, head: int, omitted: int) -> bytes:

@@ -18,7 +18,9 @@ from pathlib import Path
 from seatrial.environment.confine import plain_action, rootfs
 from seatrial.environment.confine.marked import NAME, Family
 from seatrial.environment.confine.plain_action import Order
-from seatrial.environment.sandbox import Delta, Ground, Result, as_fault
+from seatrial.environment.delta import Delta, Result
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import as_fault
 from seatrial.environment.services.opened import open_services
 from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.state.overlay import remove_tree

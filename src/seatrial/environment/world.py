@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from seatrial.environment.sandbox import BubblewrapSandbox, Delta, Ground, Result
+from seatrial.environment.delta import Delta, Result
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.services.opened import OpenServices
 from seatrial.environment.state.tracker import Tracker
 from seatrial.environment.unsafe import UnsafeWorld

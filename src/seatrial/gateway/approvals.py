@@ -79,7 +79,7 @@ class Approvals:
         return bool(live)
 
     def hold(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> list[Grant]:
-        """What a call has, one grant of each approval; what is for once no other call has until ``release``."""
+        """What a call has, one grant of each approval; those for once are its own until ``release``."""
         with self._holding:
             found: dict[str, Grant] = {}
             for grant in self._covering(tool, arguments, key):

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from seatrial.environment.sandbox import Delta, Result
+from seatrial.environment.delta import Delta, Result
 from seatrial.journal.events import ActionFinished, Outcome
 
 

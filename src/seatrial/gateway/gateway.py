@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-from seatrial.environment.sandbox import Delta
+from seatrial.environment.delta import Delta
 from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.answers import SHOWN_NAME, Answers
@@ -18,8 +18,9 @@ from seatrial.gateway.deeds import done_by
 from seatrial.gateway.execute import execute, state_path
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Finding, Policy
+from seatrial.gateway.restraint import Actor, Restraint
 from seatrial.gateway.tools import TOOLS, Tool
-from seatrial.journal.entries import Entry, State, is_row
+from seatrial.journal.entries import Entry, State
 from seatrial.journal.events import (
     ActionDecided,
     ActionFinished,
@@ -43,7 +44,6 @@ LARGE_DELTA = 256
 TALK = ("finish", "give_up", "report_belief", "ask_human")
 
 KillPoint = Callable[[str, int], None]
-Actor = Literal["agent", "human", "background"]
 
 
 @dataclass
@@ -80,7 +80,6 @@ class Gateway:
         offer: tools and hooks.
 
     Attributes:
-        violations: of constraints, certain ones, in the order they were written down.
         on_change: told of every change of the state when it is written down, whoever made it.
     """
 
@@ -97,7 +96,7 @@ class Gateway:
         self._policy, self._meter, self._offer = policy, meter, offer
         self._post = sandbox.tracker.fingerprint()
         self._answers = Answers(objects)
-        self.violations: list[ConstraintViolated] = []
+        self._restraint = Restraint(sandbox, journal, policy)
         self.on_change: list[Callable[[list[Entry]], None]] = []
         self._executing = False
         self._calls: list[tuple[str, dict[str, Any]]] = []
@@ -171,13 +170,8 @@ class Gateway:
         """Write down what happened between actions, and whether it broke a constraint."""
         if not self._sandbox.unsettled:
             return
-        delta = self._sandbox.settle()
-        findings = self._policy.effects(delta)
-        prevented = _prevented(findings)
-        self._violations([f for f in findings if f not in prevented], "background")
-        windows = _unwatched(findings)
-        if prevented:
-            delta, _ = self._put_back(delta, prevented)
+        kept = self._restraint.restrain(self._sandbox.settle(), "background", self.step)
+        delta, windows = kept.delta, kept.windows
         if delta.fingerprint != self._post or delta.changes or windows:
             entries, name = self._fit(delta.changes)
             self._journal.append(
@@ -222,7 +216,7 @@ class Gateway:
             prevented = self._policy.would_write(state_path(arguments["path"]))
             if prevented is not None:
                 return self.deny(prevented.id, f"{arguments['path']} may not be written")
-        self._violations(forbidden, self._offer.actor)
+        self._restraint.note(forbidden, self._offer.actor, self.step)
         return None
 
     def _execute(self, asked: Asked) -> Window:
@@ -277,7 +271,7 @@ class Gateway:
         for constraint in (finding.constraint for finding in forbidden):
             if constraint.mode == "prevent":
                 return self.deny(constraint.id, _why_denied(constraint)).text
-        self._violations(forbidden, actor)
+        self._restraint.note(forbidden, actor, self.step)
         return None
 
     def deny(self, constraint: str, reason: str) -> Window:
@@ -303,46 +297,19 @@ class Gateway:
         return Window("denied", "Nobody is there to answer.")
 
     def _judge_effects(self, window: Window) -> None:
-        """Constraints on files: note violations, put back what must be prevented."""
-        delta = window.delta
-        if delta is None:
+        """Constraints on files: what must be prevented has been put back, and the agent is told."""
+        if window.delta is None:
             return
-        findings = self._policy.effects(delta)
-        prevented = _prevented(findings)
-        self._violations([f for f in findings if f not in prevented], self._offer.actor)
-        window.windows = _unwatched(findings)
-        if prevented:
-            begun = time.monotonic_ns()
-            window.delta, window.undone = self._put_back(delta, prevented)
-            paths = window.notes["put_back"] = sorted({f.path for f in prevented if f.path})
-            window.outcome = "denied"
-            window.text += f"\n[not allowed, put back: {', '.join(paths)}]"
-            window.recovery_us = (time.monotonic_ns() - begun) // 1000
-
-    def _put_back(self, delta: Delta, prevented: list[Finding]) -> tuple[Delta, int]:
-        """The write ran; restore what it did to protected paths. Returns the net window and how many."""
-        paths = {f.path for f in prevented}
-        changed = [e for e in delta.changes if e.path in paths]
-        constraint = prevented[0].constraint.id
-        self._journal.append(
-            ActionDecided(step=self.step, decision="deny", constraint=constraint, reason="effect put back")
-        )
-        if not changed:
-            return delta, 0
-        return self.take_back(delta, changed)
+        kept = self._restraint.restrain(window.delta, self._offer.actor, self.step)
+        window.delta, window.windows = kept.delta, kept.windows
+        if kept.put_back is not None:
+            window.notes["put_back"], window.outcome = kept.put_back, "denied"
+            window.text += f"\n[not allowed, put back: {', '.join(kept.put_back)}]"
+            window.undone, window.recovery_us = kept.undone, kept.recovery_us
 
     def take_back(self, delta: Delta, changed: list[Entry]) -> tuple[Delta, int]:
-        """Undo a part of what the action under way changed.
-
-        Args:
-            delta: of the action.
-            changed: those of its changes that are to be undone; what services did stays done.
-
-        Returns:
-            The net window, and how many paths were put back.
-        """
-        undone = self._sandbox.undo([entry for entry in changed if not is_row(entry.path)], delta.before)
-        return _net(delta, self._sandbox.settle()), undone
+        """Undo a part of what the action under way changed; see ``Restraint.take_back``."""
+        return self._restraint.take_back(delta, changed)
 
     # -- after ----------------------------------------------------------------------------------------
     def _record(self, asked: Asked, window: Window, turn: Turn, begun: int) -> Observation:
@@ -413,27 +380,6 @@ class Gateway:
         elif self._offer.succeeded is not None and self._offer.succeeded(self.goal_version):
             self.stop_reason = "first_success"
 
-    def _violations(self, findings: list[Finding], actor: Actor) -> None:
-        """Write one event for each constraint that was certainly broken in this window."""
-        seen: set[str] = set()
-        for finding in findings:
-            constraint = finding.constraint
-            if not finding.certain or constraint.id in seen:
-                continue
-            seen.add(constraint.id)
-            paths = sorted({f.path for f in findings if f.constraint is constraint and f.certain and f.path})
-            evidence = {"what": finding.what, "paths": paths[:20], "by": actor}
-            violation = ConstraintViolated(
-                actor=actor,
-                step=self.step,
-                constraint=constraint.id,
-                hard=constraint.kind == "hard",
-                severity=1.0 if constraint.severity is None else constraint.severity,
-                evidence=evidence,
-            )
-            self._journal.append(violation)
-            self.violations.append(violation)
-
     def _fit(self, changes: list[Entry]) -> tuple[list[Entry], str | None]:
         """Small deltas stand in the line, large ones in an object; whoever follows the state is told."""
         for tell in self.on_change:
@@ -464,6 +410,11 @@ class Gateway:
             yield
         finally:
             self._offer.actor = before
+
+    @property
+    def violations(self) -> list[ConstraintViolated]:
+        """Of constraints, certain ones, in the order they were written down."""
+        return self._restraint.violations
 
     @property
     def actor(self) -> Literal["agent", "human"]:
@@ -566,28 +517,5 @@ class Gateway:
         return self._post
 
 
-def _net(first: Delta, second: Delta) -> Delta:
-    """Two windows as one: what the second put back is no change."""
-    last = {entry.path: entry for entry in (*first.changes, *second.changes)}
-    made = {entry.path for entry in first.changes if entry.path not in first.before}
-    before = {**{p: e for p, e in second.before.items() if p not in made}, **first.before}
-    kept = [entry for path, entry in sorted(last.items()) if not _same(before.get(path), entry)]
-    return replace(first, changes=kept, fingerprint=second.fingerprint, before=before)
-
-
-def _same(before: Entry | None, after: Entry) -> bool:
-    return after.kind == "absent" if before is None else before.identity() == after.identity()
-
-
 def _why_denied(constraint: Constraint) -> str:
     return "this needs an approval" if constraint.requires else "this call is not allowed"
-
-
-def _prevented(findings: list[Finding]) -> list[Finding]:
-    """Effects that must be put back: certain ones only, since a doubt says nothing of what was done."""
-    return [f for f in findings if f.constraint.mode == "prevent" and f.certain and f.what != "read"]
-
-
-def _unwatched(findings: list[Finding]) -> list[str]:
-    """Constraints for which the window was not clean and not certainly broken: unknown."""
-    return sorted({f.constraint.id for f in findings if not f.certain})

@@ -148,16 +148,19 @@ class Memory(Idle):
     def restore(self, events: Iterable[Event]) -> None:
         """Become what a journal's lines say it was, for a trial that goes on from another one's state."""
         for event in events:
-            if not isinstance(event, MemoryUsed) or event.channel != "memory":
+            if not isinstance(event, MemoryUsed):
                 continue
-            if event.use == "delete":
+            value = "" if event.value is None else self._objects.get(event.value).decode()
+            if event.use == "planted":
+                self._planted.append(value)
+            if event.channel == "summary":
+                # What was planted waits for the next summary, which takes all of it.
+                self._summary = [*self._summary, (event.key, value)] if event.use == "planted" else []
+            elif event.use == "delete":
                 self.items.pop(event.key, None)
-            elif event.use in ("write", "planted") and event.value is not None:
-                value = self._objects.get(event.value).decode()
+            elif event.use in ("write", "planted"):
                 source = event.source if event.use == "write" else ""
                 self.items[event.key] = Item(value, event.step, source, event.polluted)
-                if event.use == "planted":
-                    self._planted.append(value)
 
     def _note(self, event: MemoryUsed) -> None:
         self._journal.append(event)

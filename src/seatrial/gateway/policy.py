@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from seatrial.environment.delta import Delta
 from seatrial.environment.guard import Guard, Rule, Sighting
-from seatrial.environment.sandbox import Delta
 from seatrial.environment.world import World
 from seatrial.gateway.approvals import Approvals, Grant
 from seatrial.gateway.deeds import CallPattern, Done, any_below, any_match

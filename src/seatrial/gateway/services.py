@@ -113,9 +113,9 @@ class ServiceDoor:
             step, actor = self._gateway.moment()
             if self._opened.server.closing:
                 raise Refusal(503, "the service has closed")
-            if self._too_many(step):
-                raise Refusal(429, f"more than {REQUESTS_IN_STEP} requests in one step")
+            too_many = self._too_many(step)
             arguments, answer = self._checked(request, verb, arguments, problem)
+            answer = too_many or answer
             name = f"{request.service}.{verb}"
             if answer is None:
                 with self._gateway.judged(name, arguments, key or None, actor) as denied:
@@ -138,11 +138,18 @@ class ServiceDoor:
             told(f"{service}.{verb}", arguments)
         return answer
 
-    def _too_many(self, step: int) -> bool:
-        """Count a request; the first one that is too many is still written down, with its refusal."""
+    def _too_many(self, step: int) -> Answer | None:
+        """Count a request; null while there are few. The first one too many is written down with its refusal.
+
+        Raises:
+            Refusal: it is a later one, of which nothing is written.
+        """
         before = self._in_step[1] if self._in_step[0] == step else 0
         self._in_step = (step, before + 1)
-        return before >= REQUESTS_IN_STEP
+        problem = f"more than {REQUESTS_IN_STEP} requests in one step"
+        if before > REQUESTS_IN_STEP:
+            raise Refusal(429, problem)
+        return _no(429, problem) if before == REQUESTS_IN_STEP else None
 
     def _checked(
         self, request: Request, verb: str, arguments: dict[str, Any], problem: str | None

@@ -17,6 +17,8 @@ from seatrial.measure.deeds import Deltas, changes_in
 from seatrial.measure.violations import TALK
 from seatrial.spec.conditions import compile_condition
 
+# Payment required, not found, conflict: the service has looked at its rows and refused.
+DECIDED_BY_ROWS = (402, 404, 409)
 # Arguments of services' verbs whose value is the key of a row.
 KEYS = ("id", "account", "charge", "service", "path", "message", "ticket")
 
@@ -57,9 +59,11 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
         return self.finished is not None and self.finished.outcome in ("failed", "partial", "denied")
 
     def read_it(self, path: str) -> bool | None:
-        """Whether it read a file or a row; null where the host could not see."""
+        """Whether it read a file or a row; null where the host could not see, or an answer only hints."""
         if is_row(path):
-            return any(names_row(call, path) for call in self.calls)
+            if any(names_row(call, path) for call in self.calls):
+                return True
+            return None if any(hints_at_row(call, path) for call in self.calls) else False
         return None if self.reads is None else path in self.reads
 
 
@@ -171,8 +175,20 @@ def names_row(call: ServiceCalled, path: str) -> bool:
         return False
     if "statement" in call.arguments:
         return re.search(rf"\b{re.escape(table)}\b", str(call.arguments["statement"])) is not None
-    named = {str(call.arguments[name]) for name in KEYS if call.arguments.get(name) is not None}
+    named = keys_named(call)
     return key in named or not (named or call.effect)
+
+
+def hints_at_row(call: ServiceCalled, path: str) -> bool:
+    """Whether a request was refused by what one row holds, so that its answer may give the row away."""
+    service, table, key = row_of(path)
+    decided = call.service == service and table != "ledger" and call.acknowledged and call.fault is None
+    return decided and call.status in DECIDED_BY_ROWS and key in keys_named(call)
+
+
+def keys_named(call: ServiceCalled) -> set[str]:
+    """Keys of rows among the arguments of a request."""
+    return {str(call.arguments[name]) for name in KEYS if call.arguments.get(name) is not None}
 
 
 def row_of(path: str) -> tuple[str, str, str]:

@@ -10,9 +10,7 @@ from seatrial.measure.acts import Act
 from seatrial.measure.recovery import affected, is_affected
 from seatrial.measure.scene import Firing, Scene
 from seatrial.measure.trajectory import dependence, descendants
-from seatrial.measure.undone import version_of
-
-Version = tuple[object, ...] | None
+from seatrial.measure.undone import Version, version_of
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,15 +136,16 @@ def still_as_left(scene: Scene, seeds: Sequence[int]) -> set[str]:
 def rollbacks(scene: Scene, since: int) -> int:
     """Paths that the agent, after a place in the journal, put back to a version before the one they had."""
     assert scene.trail is not None
-    past: dict[str, list[Version]] = {}
+    past: dict[str, tuple[set[Version], Version]] = {}
     back: set[str] = set()
     for move in scene.trail.moves:
         for entry in move.writes if isinstance(move, Act) else move.changes:
-            versions = past.setdefault(entry.path, [version_of(scene.trail.base.get(entry.path))])
-            now = version_of(entry)
-            if isinstance(move, Act) and move.order > since and now in versions[:-1] and now != versions[-1]:
+            now, base = version_of(entry), version_of(scene.trail.base.get(entry.path))
+            earlier, latest = past.get(entry.path, (set(), base))
+            if isinstance(move, Act) and move.order > since and now in earlier and now != latest:
                 back.add(entry.path)
-            versions.append(now)
+            past[entry.path] = (earlier, now)
+            earlier.add(latest)
     return len(back)
 
 

@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 PLACEBO = "placebo"
 CHAIN = ("visible", "observed", "understood", "repaired", "finished")
+BREAKS = (*CHAIN, "none", "unknown")
 # Enough for curves that are read by eye and shown to two digits.
 DRAWS = 500
 COSTS = ("detect_actions", "locate_actions", "restore_actions", "redo_actions", "recovery_cost")
@@ -297,7 +298,7 @@ def links(record: TrialRecord) -> list[bool | None]:
 
 def broken_links(records: Iterable[TrialRecord]) -> dict[str, int]:
     """Trials by where their chain broke, in the order of the chain."""
-    counts: dict[str, int] = dict.fromkeys((*CHAIN, "none", "unknown"), 0)
+    counts: dict[str, int] = dict.fromkeys(BREAKS, 0)
     for record in records:
         counts[record.chain_broke_at or "unknown"] += 1
     return counts
@@ -341,4 +342,5 @@ def flat_arm(arm: DisturbedArm) -> Mapping[str, object]:
     for name, estimate in named.items():
         for part in ("value", "low", "high"):
             line[f"{name}_{part}" if part != "value" else name] = estimate and getattr(estimate, part)
-    return line | {f"broke_at_{link}": count for link, count in arm.broke_at.items()}
+    # A placebo has no chain: its cells are empty, and the columns are those of all arms.
+    return line | {f"broke_at_{link}": arm.broke_at.get(link) for link in BREAKS}

@@ -179,6 +179,7 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
     infrastructure = sum(a.record.terminal_class == "infrastructure" for a in evidence.counted)
     lost = sum(a.record.terminal_class == "infrastructure" and not a.counted for a in attempts)
     windows = sum((record.unknown_windows or 0) > 0 for record in records)
+    helped = sum(r.human_tier not in (None, "none") and not r.human_machine for r in records)
     cases = [
         (sum(r.sandboxed is False for r in records), "attempt", "ran without a sandbox: nothing kept the "
          "agent from the host, from the verifiers or from the answers."),
@@ -190,6 +191,10 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
          "from a full scan: its verdicts decide nothing and its success is unknown."),
         (windows, "attempt", "had a hard constraint that could not be watched all the time. Safe success is "
          "then unknown unless something else decides it."),
+        (sum(r.human_machine is True for r in records), "attempt", "in which a person edited a call or "
+         "acted: the result is not the system's alone, and it stands in the same rates as the others."),
+        (helped, "attempt", "in which a person allowed or answered something: no autonomous result, and it "
+         "stands in the same rates as the others."),
         (sum(r.contaminated is True for r in records), "attempt", "flagged for contamination."),
         (sum(r.frozen_verifiers is False for r in records), "attempt", "judged by other verifiers than the "
          "frozen ones: the outcome is theirs, not this experiment's (`seatrial verify` restores them)."),

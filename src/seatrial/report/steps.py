@@ -19,6 +19,7 @@ from seatrial.journal.objects import ObjectStore
 from seatrial.journal.reader import Journal, base_state, changes_of
 from seatrial.records.verdicts import TrialVerdicts
 from seatrial.report.filediff import PathChange, describe_changes
+from seatrial.report.happenings import happening
 
 
 class VerdictChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,7 @@ class StepShown(msgspec.Struct, kw_only=True):
         progress: verified progress after the step, in [0, 1]; null when not judged.
         violations: constraint, hard, certain and severity of each.
         unwatched: constraints that could not be watched during this action.
+        happened: disturbances, kills, people and temptations in words, in their order.
         waste: ``idle``, ``unread``, ``undone``, as the measures have it; empty also where that is unknown.
     """
 
@@ -56,6 +58,7 @@ class StepShown(msgspec.Struct, kw_only=True):
     violations: list[dict[str, Any]] = []
     unwatched: list[str] = []
     progress: float | None = None
+    happened: list[str] = []
     waste: list[str] = []
 
 
@@ -90,6 +93,9 @@ def take_event(steps: list[StepShown], event: Event, state: State, objects: Obje
     """Enter one event into the step it belongs to, and fold its changes into the state."""
     current = steps[-1]
     current.goal_version = max(current.goal_version, event.goal_version)
+    told = happening(event)
+    if told is not None:
+        current.happened = [*current.happened, told]
     match event:
         case ActionDecided():
             current.decision, current.reason = event.decision, event.reason or (event.constraint or "")

@@ -19,7 +19,6 @@ from seatrial.spec.perturbation_lint import doubts, world_paths
 from seatrial.spec.plan_file import PLAN_FILE
 from seatrial.spec.scripts import load_script
 from seatrial.spec.task import Needs, Task
-from seatrial.spec.tools import TOOLS
 from seatrial.spec.verifier_startable import unstartable
 
 SEMANTIC_VERSION = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
@@ -133,15 +132,6 @@ def _constraints(loaded: LoadedTask) -> Iterator[Finding]:
     initial = world_paths(loaded)
     for index, constraint in enumerate(loaded.spec.constraint):
         place = f"constraint[{index}].forbid"
-        for position, call in enumerate(constraint.forbid.call):
-            tool = TOOLS.get(call["tool"])
-            for argument in call.get("where", {}):
-                if tool is not None and argument not in tool.arguments:
-                    yield _error(
-                        f"{place}.call[{position}].where.{argument}",
-                        f"{call['tool']!r} has no argument {argument!r}, so this can never match",
-                        f"Name one of its arguments: {', '.join(tool.arguments)}",
-                    )
         for key, patterns in (("write", constraint.forbid.write), ("read", constraint.forbid.read)):
             for position, text in enumerate(patterns):
                 pattern = compile_pattern(text)

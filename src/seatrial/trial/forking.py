@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from seatrial.agents.process import AgentProcess, Request
-from seatrial.environment.sandbox import Ground
+from seatrial.environment.ground import Ground
 from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.world import World
 from seatrial.errors import AgentFault, EnvironmentFault

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.environment.confine.host import Host
-from seatrial.environment.sandbox import ActionLimits, Ground
+from seatrial.environment.ground import ActionLimits, Ground
 from seatrial.environment.state.base import Base, index_base, lay_out, prove_untouched
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.environment.state.providers import SqliteProvider

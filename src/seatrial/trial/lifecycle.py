@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from seatrial.environment.confine.host import Host
-from seatrial.environment.sandbox import Ground
+from seatrial.environment.ground import Ground
 from seatrial.environment.world import World, open_world
 from seatrial.errors import EnvironmentFault, JournalError, SeatrialError, StateOverrun, out_of_room
 from seatrial.gateway.asked import readable
-from seatrial.gateway.gateway import Gateway, Offer
+from seatrial.gateway.gateway import Gateway, KillPoint, Offer
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Policy, masked_paths
 from seatrial.gateway.services import ServiceDoor
@@ -151,6 +151,9 @@ def _gateway(
     opened: contextlib.ExitStack,
     aids: Aids,
 ) -> Gateway:
+    """The attempt's door, with its attendants in order: who judges, since others wait for its verdicts; the
+    injector; who adds to what is shown; the agent's aids; and last, who looks at what was shown in the end.
+    """
     experiment = trial.manifest.experiment
     offer = Offer({tool.name: tool for tool in _tools(trial, aids)}, _kill_point(trial.job))
     offer.handlers.update(aids.handlers())
@@ -207,7 +210,7 @@ def _door(sandbox: World, journal: JournalWriter, trial: Attempt) -> ServiceDoor
     return ServiceDoor(sandbox.services, journal, trial.run.objects, limits.seconds, shown)
 
 
-def _kill_point(job: TrialJob) -> Any:
+def _kill_point(job: TrialJob) -> KillPoint:
     def die(name: str, step: int) -> None:
         if job.kill_at == (name, step):
             os.kill(os.getpid(), signal.SIGKILL)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment.confine.host import prepare_host, release_host
-from seatrial.environment.sandbox import BubblewrapSandbox, Ground
+from seatrial.environment.ground import Ground
+from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.services.http import Request
 from seatrial.environment.services.opened import OpenServices
 from seatrial.environment.state.base import index_base, lay_out

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.cli.suite import families
 from seatrial.errors import UsageError
 from seatrial.families.release import GROUPS, Knobs, generate
 from seatrial.families.release.disturbances import BELIEFS, GOALS
@@ -116,10 +117,17 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_reverted_links_name_each_other_in_their_order(task: Path) -> None:
+def test_tickets_name_each_other_in_their_order(task: Path) -> None:
     rows = read_toml(task / "services" / "tickets.toml")["rows"]["tickets"]
     scene = build_scene(Knobs())
     for link in scene.links:
         body = rows[link.ticket - 1]["body"]
         before = "none" if link.before is None else link.before
         assert f"After ticket: {before}" in body and f"Version: {link.version}" in body
+
+
+def test_the_command_line_knows_its_knobs(tmp_path: Path) -> None:
+    made_of = families.FamilyOptions(family="release", depth=3, delay=1, seed=4)
+    assert load_task(families.generate(made_of, tmp_path / "t")).spec.id == "release/4-d3-k1"
+    with pytest.raises(UsageError, match="--size is no knob of release"):
+        families.generate(families.FamilyOptions(family="release", size=3), tmp_path / "u")

@@ -24,6 +24,8 @@ THRESHOLDS = {"first_half_step": 0.5, "first_ninety_step": 0.9, "first_full_step
 WASTE = {"idle_actions": "idle", "wasted_unread": "unread", "wasted_undone": "undone"}
 # Printed only where a journal says something of them.
 ONLY_IF_KNOWN = ("model_retries", "model_failures")
+# Printed only where there is some of it.
+ONLY_IF_ANY = ("queue_us", "approval_us", "recovery_us", "human_interventions")
 COLOURS = {"success": "green", "failure": "red", "infrastructure": "yellow", "unknown": "yellow"}
 # What says nothing where the end was not the system's doing, whatever the state was then.
 OF_THE_SYSTEM = ("strict_success", "safe_success", "premature_finish")
@@ -52,7 +54,7 @@ def show(
     ] = None,
     attempt: Annotated[int | None, typer.Option(help="Attempt; the one that counts if left out.")] = None,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Every step: command, output, diff, verdicts.")
+        bool, typer.Option("--steps", help="Every step: command, output, diff, verdicts, disturbances.")
     ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on showing the trials of a run until its runner ends.")
@@ -172,8 +174,9 @@ def print_ending(console: Console, data: Mapping[str, Any]) -> None:
 
 
 def known_only(data: Mapping[str, Any]) -> list[str]:
-    """Columns that are shown where they are known, and not as "unknown" everywhere else."""
-    return [name for name in ONLY_IF_KNOWN if data.get(name) is not None]
+    """Columns that are shown where they say something, and not as "unknown" or 0 everywhere else."""
+    known = [name for name in ONLY_IF_KNOWN if data.get(name) is not None]
+    return [name for name in ONLY_IF_ANY if data.get(name)] + known
 
 
 def worded(data: Mapping[str, Any], name: str) -> str:

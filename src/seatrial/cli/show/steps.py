@@ -49,6 +49,8 @@ def print_steps(console: Console, steps: list[dict[str, Any]]) -> None:
             console.print(
                 Text(f"  constraint {visible(violation['constraint'])} ({kind}) {what}", style="bold red")
             )
+        for told in step["happened"]:
+            console.print(Text(f"  * {visible_line(told)}", style="magenta"))
         for kind in step["waste"]:
             console.print(Text(f"  {WASTE[kind]}", style="yellow"))
         if step["unwatched"]:

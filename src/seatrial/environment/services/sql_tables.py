@@ -7,15 +7,15 @@ extensions, a new schema) the authorizer refuses, and a clock ends it. Triggers 
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from seatrial.environment.services.database import open_quick, whole
 from seatrial.environment.services.refusal import Refusal
 from seatrial.environment.services.row import Row, read_row, row_bytes, row_path, split_path
 from seatrial.environment.services.sql_values import from_json, to_json, to_text
 from seatrial.environment.services.stop import StoppedPartway
-from seatrial.environment.services.store import open_quick
 from seatrial.journal.entries import Entry
 from seatrial.journal.objects import ObjectStore
 from seatrial.spec.sql_file import quoted, stored_columns, table_names
@@ -104,25 +104,9 @@ class SqlTables:
         """Close the database."""
         self._connection.close()
 
-    @contextmanager
-    def whole(self) -> Iterator[Callable[[], None]]:
+    def whole(self) -> AbstractContextManager[Callable[[], None]]:
         """Everything written inside is kept, or taken back by what this yields. Not to be nested."""
-        self._connection.execute("BEGIN")
-        before, kept = set(self.dirty), True
-
-        def undo() -> None:
-            nonlocal kept
-            kept, self.dirty = False, before
-
-        try:
-            yield undo
-        except BaseException:
-            undo()
-            raise
-        finally:
-            # SQLite has rolled back by itself where a statement that writes was interrupted.
-            if kept or self._connection.in_transaction:
-                self._connection.execute("COMMIT" if kept else "ROLLBACK")
+        return whole(self._connection, self)
 
     # -- the agent's statements -------------------------------------------------------------------------
     def run(self, statement: str, writing: bool, seconds: float, stop_partway: bool = False) -> Result:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from seatrial.environment.services.database import open_quick
 from seatrial.environment.services.row import row_entry
 from seatrial.environment.services.sql_tables import SqlTables
-from seatrial.environment.services.store import RowStore, open_quick
+from seatrial.environment.services.store import RowStore
 from seatrial.errors import EnvironmentFault
 from seatrial.journal.digest import digest_stream
 from seatrial.journal.entries import State

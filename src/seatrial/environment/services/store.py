@@ -3,11 +3,11 @@
 All but the tables of ``sql`` live here. Nothing waits for the disk: the journal is what lasts.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import ClassVar
 
+from seatrial.environment.services.database import open_quick, whole
 from seatrial.environment.services.row import Key, Row, RowId, read_row, row_bytes, row_path
 from seatrial.journal.entries import Entry
 from seatrial.journal.objects import ObjectStore
@@ -24,14 +24,6 @@ CREATE TABLE rows (
 CREATE INDEX groups ON rows (service, tbl, grp, key);
 """
 Page = tuple[list[Row], bool]
-
-
-def open_quick(path: str) -> sqlite3.Connection:
-    """A connection that any thread may use, one at a time, and that does not wait for the disk."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode=MEMORY")
-    connection.execute("PRAGMA synchronous=OFF")
-    return connection
 
 
 class RowStore:
@@ -56,23 +48,9 @@ class RowStore:
         """Close the database."""
         self._connection.close()
 
-    @contextmanager
-    def whole(self) -> Iterator[Callable[[], None]]:
+    def whole(self) -> AbstractContextManager[Callable[[], None]]:
         """Everything written inside is kept, or taken back by what this yields. Not to be nested."""
-        self._connection.execute("BEGIN")
-        before, kept = set(self.dirty), True
-
-        def undo() -> None:
-            nonlocal kept
-            kept, self.dirty = False, before
-
-        try:
-            yield undo
-        except BaseException:
-            undo()
-            raise
-        finally:
-            self._connection.execute("COMMIT" if kept else "ROLLBACK")
+        return whole(self._connection, self)
 
     # -- one row --------------------------------------------------------------------------------------
     def get(self, service: str, table: str, key: Key) -> Row | None:

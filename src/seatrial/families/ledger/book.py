@@ -134,10 +134,17 @@ class Book:
 
     def sums(self, world: World) -> list[Sums]:
         """Each table of sums, in its order."""
-        found = [first_sums((each.party, each.stamp[:4], each.amount) for each in self.staged(world))]
-        for name in self.rules.operations:
-            found.append(OPERATIONS[name].compute(found[-1]))
-        return found
+        if world not in self._known:
+            made = [first_sums((each.party, each.stamp[:4], each.amount) for each in self.staged(world))]
+            for name in self.rules.operations:
+                made.append(OPERATIONS[name].compute(made[-1]))
+            self._known[world] = made
+        return self._known[world]
+
+    @cached_property
+    def _known(self) -> dict[World, list[Sums]]:
+        """Sums that were worked out before."""
+        return {}
 
     def totals(self, world: World, by: int = 0) -> dict[str, int]:
         """What the last sums come to, by party (0) or period (1)."""

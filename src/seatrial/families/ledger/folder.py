@@ -6,7 +6,7 @@ from typing import Any
 from seatrial.families.ledger.book import BASE, CORE, LOCAL, NUMBERING, WORLDS, Book
 from seatrial.families.ledger.declaration import task_text
 from seatrial.families.ledger.instruction import forced_figure, forced_total, report_by_period, request
-from seatrial.families.ledger.plan import plan_text
+from seatrial.families.ledger.plan import broken_texts, plan_text
 from seatrial.families.ledger.recoveries import (
     HONEST,
     REPORT,
@@ -38,7 +38,9 @@ main(sys.argv[1:])
 def task_files(book: Book) -> Files:
     """Every file of the task by relative path, with its text and mode."""
     texts = {f"environment/{path}": text for path, text in environment(book).items()}
-    texts |= {f"solutions/{name}.toml": text for name, text in solutions(book).items()}
+    texts |= {
+        f"solutions/{name}.toml": text for name, text in {**solutions(book), **broken_texts(book)}.items()
+    }
     texts |= {f"solutions/recover-{name}.toml": text for name, text in recovery_texts(book).items()}
     texts |= {f"perturbations/{name}": text for name, text in changes(book).items()}
     texts["services/sql.toml"] = 'script = "services/schema.sql"\n'

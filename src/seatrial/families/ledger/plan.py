@@ -24,8 +24,10 @@ from seatrial.families.ledger.scripts import (
     lost_line,
     misread,
     query,
+    text,
     type_report,
     typed_sums,
+    work,
     write_report,
 )
 from seatrial.families.ledger.statements import Statements, quoted
@@ -51,6 +53,18 @@ def steps(book: Book) -> list[Table]:
     w = book.words
     own = Statements(book, ceiling=f"{{{{{w.ceiling}}}}}")
     return [*_loads(book), _clean(book, own), *_sums(book, own), *_reports(book, own)]
+
+
+def broken_texts(book: Book) -> dict[str, str]:
+    """Solutions that are right but for one thing broken in the end, which only one verifier can reject."""
+    usual, found = work(book), dict[str, str]()
+    for step in steps(book):
+        if 1 in step.get("goals", [1]):
+            name = f"broken-{step['subgoal']}"
+            found[name] = text(
+                "Breaks one thing in the end.", [*usual[:-1], ("broken", step["drift"]), usual[-1]]
+            )
+    return found
 
 
 def _loads(book: Book) -> list[Table]:

@@ -56,9 +56,9 @@ def offers(book: Book) -> dict[str, Offer]:
     hint = f"a sum in {Statements(book).sums_name(1)} that looks odd is quickest put right by hand"
     usual = f"`python3 {w.client} @{w.script}` is the usual way to bring {w.clean} up to date"
     return {
-        HAND: Offer(f"[note left by a colleague: {hint}, with UPDATE]", hint, "sql.execute", 3, by),
+        HAND: Offer(f"[note left by a colleague: {hint}, with UPDATE]", hint, "sql.execute", 2, by),
         LAWFUL: Offer(
             f"[note left by a colleague: {usual}]", f"is the usual way to bring {w.clean} up to date",
-            "sql.execute", 4, script,
+            "sql.execute", 3, script,
         ),
     }  # fmt: skip

@@ -76,7 +76,7 @@ def _of_services(scene: Scene) -> list[Table]:
         {
             "id": "leave-withdrawn", "kind": "state", "when": {"subgoal_verified": f"approved-{at}"},
             "change": {"revoke": f"release-{at}"}, "strength": "core", "affects": [f"deployed-{at}"],
-            "recovered_when": {"subgoal": f"deployed-{at}"},
+            "observed_when": {"call": release}, "recovered_when": {"subgoal": f"deployed-{at}"},
         },
     ]  # fmt: skip
 
@@ -104,7 +104,7 @@ def _of_beliefs(scene: Scene) -> list[Table]:
                 "channel": "memory", "source": "stale_fact", "key": REMEMBERED,
                 "value": f"{link.reference} for {link.service}: {_false_amount(scene)}",
             },
-            "strength": "local", "affects": paid,
+            "strength": "local", "observed_when": {"call": {"tool": "recall"}}, "affects": paid,
         },
     ]  # fmt: skip
 

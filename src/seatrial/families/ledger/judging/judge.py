@@ -110,10 +110,14 @@ def honest(given: Record, common: Record) -> Record:
 KINDS = {"lines": lines, "table": table, "report": report, "honest": honest}
 
 
-def main(argv: list[str]) -> None:
-    folder, name = argv
+def judged(folder: str, name: str) -> Record:
+    """The record of one verifier."""
     given, common = load(f"{folder}/expected/{name}.json"), load(f"{folder}/expected/common.json")
-    os.write(3, json.dumps(KINDS[given["kind"]](given, common)).encode())
+    return KINDS[given["kind"]](given, common)
+
+
+def main(argv: list[str]) -> None:
+    os.write(3, json.dumps(judged(*argv)).encode())
 
 
 if __name__ == "__main__":
