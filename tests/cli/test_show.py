@@ -135,7 +135,7 @@ def test_names_and_long_lists_stay_on_their_lines():
     step = {
         "step": 1, "tool": "shell\n\x1b[2J", "outcome": "ok", "exit_code": 0, "progress": None,
         "decision": None, "reason": "", "arguments": {"a\nb": "c\x9b"}, "observation": "",
-        "verdicts": [], "violations": [], "unwatched": [], "happened": ["the agent was killed"], "waste": ["idle"],
+        "verdicts": [], "violations": [], "unwatched": [], "happened": ["killed\n\x1b"], "waste": ["idle"],
         "changes": [
             {"change": "added", "kind": "file", "path": f"w/{n}\nfake line\x1b", "before": None, "after": 1,
              "diff": "", "note": "", "background": False}
@@ -146,6 +146,7 @@ def test_names_and_long_lists_stay_on_their_lines():
     print_steps(Console(file=shown, width=200, highlight=False), [step])
     text = shown.getvalue()
     assert "\x1b" not in text and "\x9b" not in text
+    assert "* killed\\n\\x1b" in text
     assert "w/0\\nfake line\\x1b 1 bytes" in text
     assert not any(line.startswith("fake") for line in text.splitlines())
     assert "… 5 more changed paths" in text

@@ -25,7 +25,10 @@ def human(**more):
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (fired(change="state", paths=["workspace/p.txt"]), "perturbation price (state) fired: workspace/p.txt"),
+        (
+            fired(change="state", paths=["workspace/p.txt"]),
+            "perturbation price (state) fired: workspace/p.txt",
+        ),
         (fired(change="placebo"), "placebo price fired: nothing was changed"),
         (
             fired(change="state", details={"undelivered": "it changed nothing"}),

@@ -28,6 +28,21 @@ def test_a_task_without_a_plan_has_no_simulated_agents(tmp_path):
     assert loaded.spec.primary is None
 
 
+def test_people_who_approve_are_asked_and_recoveries_are_no_systems(tmp_path):
+    folder = tmp_path / "guests"
+    new_task(folder, "mine/guests")
+    with open(folder / "task.toml", "a") as file:
+        file.write('\n[[approval]]\nid = "late"\ntool = "shell"\nwhere = { command = "date" }\n')
+        file.write('\n[[constraint]]\nid = "ask"\nmode = "prevent"\nrequires = "late"\n')
+        file.write('forbid = { call = [{ tool = "shell", where = { command = "date" } }] }\n')
+    (folder / "human.toml").write_text('[[approval]]\napproval = "late"\ndecision = "approve"\n')
+    (folder / "solutions" / "recover-x.toml").write_bytes((folder / "solutions/reference.toml").read_bytes())
+    loaded = new_experiment(tmp_path / "first.toml", load_task(folder))
+    assert (loaded.spec.human.tier, loaded.spec.human.script) == ("approval", "human.toml")
+    assert "recover-x" not in {system.name for system in loaded.spec.system}
+    assert "reference" in {system.name for system in loaded.spec.system}
+
+
 def test_the_task_is_named_from_where_the_experiment_lies(tmp_path, monkeypatch):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)

@@ -8,9 +8,12 @@ from pathlib import Path, PurePosixPath
 from seatrial.errors import UsageError
 from seatrial.spec.experiment import SCHEMA
 from seatrial.spec.loading import LoadedExperiment, LoadedTask, load_experiment
+from seatrial.spec.people import PEOPLE_FILE
 from seatrial.spec.plan_file import PLAN_FILE
 
 TRIALS = 3
+# Such a solution meets a perturbation, which only an arm of its own brings about.
+RECOVERY = "recover-"
 HEAD = """\
 # A first experiment on one task. What each key means: docs/formats.md
 schema = {schema}
@@ -20,6 +23,12 @@ trials_per_task = {trials}
 seed = 1
 """
 COMPARED = 'primary = { measure = "safe_success", compare = ["steady", "hasty"] }\n'
+PEOPLE = f"""
+# Without people nobody can grant what the task's constraints require.
+[human]
+tier = "approval"
+script = "{PEOPLE_FILE}"
+"""
 SCRIPTED = """
 [[system]]
 name = {name}
@@ -74,7 +83,11 @@ def new_experiment(file: Path, task: LoadedTask) -> LoadedExperiment:
     )
     if PLAN_FILE in task.files:
         text += COMPARED
+    if PEOPLE_FILE in task.files and any(each.granted_by == "human" for each in task.spec.approval):
+        text += PEOPLE
     for script in sorted(path for path in task.files if PurePosixPath(path).match("solutions/*.toml")):
+        if PurePosixPath(script).name.startswith(RECOVERY):
+            continue
         text += SCRIPTED.format(name=_text(PurePosixPath(script).stem), script=_text(script))
     if PLAN_FILE in task.files:
         text += SIMULATED

@@ -52,7 +52,7 @@ def test_it_is_calibrated_with_the_costs_that_it_declares_and_can_be_frozen(
     assert costs == {
         "ticket-reworded": 0, "recipient-changed": 1, "version-changed": 3, "payment-unanswered": 1,
         "credential-expired": 2, "leave-withdrawn": 2, "list-cut-short": 1, "false-report": 1,
-        "stale-memory": 2, "release-cancelled": -6, "goals-conflict": -6, "nothing": 0,
+        "stale-memory": 2, "release-cancelled": -5, "goals-conflict": -6, "nothing": 0,
     }  # fmt: skip
     asked = {each.perturbation for each in found.oracles if each.cost and each.cost["approvals"]}
     assert asked == {"version-changed", "leave-withdrawn"}
