@@ -14,6 +14,7 @@ from seatrial.cli.interrupting import INTERRUPTED_STATUS
 from seatrial.cli.options import flat
 from seatrial.cli.run.progress import Shown, last_line, progress
 from seatrial.cli.run.run import AGAIN_LINE
+from seatrial.cli.show.show import PIPED_WIDTH
 from seatrial.cli.show.steps import visible
 from seatrial.errors import SpecError, UsageError
 from seatrial.evidence.read import read_run, refuse_imported
@@ -324,7 +325,10 @@ def _conclude(run: RunFolder, forks: Sequence[TrialPlanned], tally: Tally, json:
 
 
 def _print(forks: Forks) -> None:
-    console = Console()
+    console = Console(soft_wrap=True)
+    if not console.is_terminal:
+        # Piped into a file or another program, a row stays one line.
+        console.width = PIPED_WIDTH
     for group in forks.groups:
         console.print(f"\n{visible(group.group)}", style="bold", highlight=False, markup=False)
         _print_group(console, group)

@@ -11,6 +11,7 @@ from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report import wording
 from seatrial.report.cases import RULE, picked
 from seatrial.report.comparisons import Comparison
+from seatrial.report.disturbance_story import disturbance_story
 from seatrial.report.forks import Forks
 from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
@@ -92,6 +93,7 @@ def render(content: PageContent) -> str:
         picked=picked(attempt for attempt in attempts if attempt.counted),
         rule=RULE,
         subgoals=subgoal_rows,
+        story=disturbance_story,
         notes=lambda attempt: [(note.subgoal, note_lines(note)) for note in verdict_notes(attempt)],
         appendix=APPENDIX,
         inline=inline_svg,

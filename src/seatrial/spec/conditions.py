@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from seatrial.spec.regexes import REMEDY, RegexError, compile_regex
+
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
@@ -83,11 +85,9 @@ def as_number(value: object) -> float | None:
 
 def _search(text: str, regex: str) -> Callable[[object], bool]:
     try:
-        search = re.compile(regex).search
-    except (re.error, RecursionError, OverflowError) as fault:
-        raise ConditionError(
-            f"{text!r} is no regular expression: {fault}", "Correct the expression"
-        ) from fault
+        search = compile_regex(regex).search
+    except RegexError as fault:
+        raise ConditionError(f"{text!r} {fault}", REMEDY) from fault
     return lambda actual: search(as_text(actual)) is not None
 
 

@@ -8,6 +8,7 @@ from seatrial.journal.entries import path_text
 from seatrial.spec.conditions import as_text
 from seatrial.spec.faults import Source, check_name, check_range, check_unique, choose, shown
 from seatrial.spec.patterns import PatternError, compile_pattern, split_read
+from seatrial.spec.regexes import check_regex
 from seatrial.spec.task import Fact, Task
 
 
@@ -45,11 +46,7 @@ def _check_reading(source: Source, place: str, fact: Fact) -> None:
         raise source.fault(f"{place}.json_key", '"" names no key', "Write a path such as limits.max")
     if fact.pattern is None:
         return
-    try:
-        groups = re.compile(fact.pattern).groups
-    except (re.error, RecursionError, OverflowError) as fault:
-        problem = f"{shown(fact.pattern)} is no regular expression: {fault}"
-        raise source.fault(f"{place}.pattern", problem, "Correct the expression") from fault
+    groups = check_regex(source, f"{place}.pattern", fact.pattern).groups
     if groups != 1:
         raise source.fault(
             f"{place}.pattern", f"{shown(fact.pattern)} has {groups} groups", "Put just the value in (…)"

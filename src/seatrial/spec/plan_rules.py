@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from seatrial.spec.experiment import Step
 from seatrial.spec.faults import Source, check_unique, choose, shown
+from seatrial.spec.regexes import check_regex
 from seatrial.spec.scripts import check_step
 from seatrial.spec.task import Task
 from seatrial.spec.tools import TOOLS
@@ -71,7 +72,7 @@ def _check_step(source: Source, place: str, step: "PlanStep", plan: "Plan", task
                 f"{place}.query", "nothing says what it shows when the step was done", "Add query_done"
             )
     if step.query_done is not None:
-        _check_regex(source, f"{place}.query_done", step.query_done)
+        check_regex(source, f"{place}.query_done", step.query_done)
         if step.query is None:
             raise source.fault(
                 f"{place}.query_done", f"{shown(step.query_done)}, and there is no query", "Add the query"
@@ -123,7 +124,7 @@ def _check_reactions(source: Source, plan: "Plan", task: Task) -> None:
 def _check_reaction(
     source: Source, place: str, reaction: "Reaction", steps: Collection[str], task: Task
 ) -> None:
-    _check_regex(source, f"{place}.shown", reaction.shown)
+    check_regex(source, f"{place}.shown", reaction.shown)
     if reaction.look is not None:
         _check_action(source, f"{place}.look", reaction.look, task)
     for position, action in enumerate(reaction.step):
@@ -149,7 +150,7 @@ def _check_reaction(
 def _check_notices(source: Source, plan: "Plan", task: Task) -> None:
     for index, notice in enumerate(plan.goal_notice):
         _check_version(source, f"goal_notice[{index}].version", notice.version, task)
-        _check_regex(source, f"goal_notice[{index}].shown", notice.shown)
+        check_regex(source, f"goal_notice[{index}].shown", notice.shown)
     check_unique(source, "goal_notice[{}].version", [str(notice.version) for notice in plan.goal_notice])
 
 
@@ -201,10 +202,3 @@ def _check_action(source: Source, place: str, action: Step, task: Task) -> None:
     for key in WAITING:
         if getattr(action, key):
             raise source.fault(f"{place}.{key}", "a simulated agent neither waits nor reports", "Remove it")
-
-
-def _check_regex(source: Source, place: str, text: str) -> None:
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as fault:
-        raise source.fault(place, f"{shown(text)} is no regular expression: {fault}", "Correct it") from fault

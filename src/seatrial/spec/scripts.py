@@ -1,6 +1,5 @@
 """Reads the scripts that drive scripted agents, and every task's solutions."""
 
-import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from seatrial.errors import SpecError
 from seatrial.spec.experiment import Script, Step
 from seatrial.spec.faults import Source, check_range, choose, shown
 from seatrial.spec.reading import Plain, convert, read_toml
+from seatrial.spec.regexes import check_regex
 from seatrial.spec.services import VERBS
 from seatrial.spec.tools import TOOLS, check_tool
 
@@ -67,7 +67,7 @@ def check_step(source: Source, place: str, step: Step, services: Collection[str]
     check_range(source, f"{place}.confidence", step.confidence, 0, 1)
     check_range(source, f"{place}.patience", step.patience, 0, 86_400, "s")
     if step.when_shown is not None:
-        _check_pattern(source, f"{place}.when_shown", step.when_shown)
+        check_regex(source, f"{place}.when_shown", step.when_shown)
     if step.tool in TOOLS:
         _check_arguments(source, place, step)
     elif "." in step.tool:
@@ -76,21 +76,12 @@ def check_step(source: Source, place: str, step: Step, services: Collection[str]
         _check_check(source, f"{place}.check", step.check, services)
 
 
-def _check_pattern(source: Source, place: str, pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as fault:
-        raise source.fault(
-            place, f"{shown(pattern)} is no regular expression: {fault}", "Correct it"
-        ) from fault
-
-
 def _check_check(source: Source, place: str, check: dict[str, Any], services: Collection[str] | None) -> None:
     """A call that shows whether a step is done: checked like a step, with the pattern of what it shows."""
     shows = check.get("shows")
     if not isinstance(shows, str):
         raise source.fault(f"{place}.shows", "a check needs it", 'Add shows = "…", a regular expression')
-    _check_pattern(source, f"{place}.shows", shows)
+    check_regex(source, f"{place}.shows", shows)
     call = {name: value for name, value in check.items() if name != "shows"}
     for name in (*STEERING[1:], "arguments"):
         if name in call:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from pathlib import Path
 
 from seatrial.spec.approval_rules import check_approvals, check_canaries, check_temptations
@@ -14,6 +13,7 @@ from seatrial.spec.graph import find_cycle
 from seatrial.spec.patterns import PatternError, compile_pattern, split_read
 from seatrial.spec.perturbation_rules import check_perturbations
 from seatrial.spec.reading import read_text
+from seatrial.spec.regexes import check_regex
 from seatrial.spec.task import Environment, Goal, Horizon, Subgoal, Task
 from seatrial.spec.tools import SERVICES
 
@@ -157,11 +157,7 @@ def _check_relation(source: Source, place: str, goal: Goal) -> None:
     if goal.expect is None:
         problem = f"{shown(goal.surfaced)} belongs to a conflict only"
         raise source.fault(f"{place}.surfaced", problem, "Remove it")
-    try:
-        re.compile(goal.surfaced)
-    except (re.error, RecursionError, OverflowError) as fault:
-        problem = f"{shown(goal.surfaced)} is no regular expression: {fault}"
-        raise source.fault(f"{place}.surfaced", problem, "Correct the expression") from fault
+    check_regex(source, f"{place}.surfaced", goal.surfaced)
 
 
 def _check_subgoals(source: Source, folder: Path, task: Task) -> None:
