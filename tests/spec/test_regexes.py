@@ -38,7 +38,7 @@ def test_others_are_compiled(text: str):
     assert compile_regex(text).pattern == text
 
 
-@pytest.mark.parametrize("text", ["(", "a**", "[", "(?P<x>a)(?P<x>b)"])
+@pytest.mark.parametrize("text", ["(", "a**", "[", "(?P<x>a)(?P<x>b)", "[[a]"])
 def test_what_is_none_is_told(text: str):
     with pytest.raises(RegexError, match="is no regular expression"):
         compile_regex(text)

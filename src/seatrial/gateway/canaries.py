@@ -2,6 +2,7 @@
 
 import json
 import posixpath
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
@@ -53,7 +54,7 @@ class Canaries(Idle):
         self._journal, self._objects = journal, objects
         self._all = [_Watched(canary, canary_value(task.id, canary, seed)) for canary in task.canary]
         self._window: Window | None = None
-        self._requests: list[tuple[str, str, bytes]] = []
+        self._requests: deque[tuple[str, str, bytes]] = deque()
         self._told: set[tuple[str, Where, str]] = set()
 
     def __bool__(self) -> bool:
@@ -85,7 +86,8 @@ class Canaries(Idle):
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """Search what this action was, sent, wrote and showed."""
         window, self._window = self._window, None
-        requests, self._requests = self._requests, []
+        # Other threads go on adding: what comes from now on belongs to the next action.
+        requests = [self._requests.popleft() for _ in range(len(self._requests))]
         self._told = set()
         for watched in self._all:
             sent = list(_sent(watched, asked))

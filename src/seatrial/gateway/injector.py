@@ -4,6 +4,7 @@ Cost follows what an action changed and read; nothing here is on the trial clock
 """
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ class Injector(Idle):
         self._hands = hands
         self._armed = [*map(Armed, perturbations), *(Armed(p, while_down=True) for p in while_down)]
         self._altered: list[tuple[Armed, Altered]] = []
-        self._called: list[tuple[str, dict[str, Any]]] = []
+        self._called: deque[tuple[str, dict[str, Any]]] = deque()
         self._notices: list[Notice] = []
         self._told: tuple[int, list[Notice]] = (0, [])
 
@@ -95,7 +96,8 @@ class Injector(Idle):
             self._fired(armed, asked.step, what.pre or finished.post, what.post or finished.post,
                         what.paths or [], visible, what.details)  # fmt: skip
         self._note_service_faults(asked.step, finished)
-        called, self._called = self._called, []
+        # Other threads go on adding: what comes from now on belongs to the next action.
+        called = [self._called.popleft() for _ in range(len(self._called))]
         if self._gateway.stop_reason is not None:
             return
         for tool, arguments in called:

@@ -1,6 +1,7 @@
 """Regular expressions of users' files. They are matched against agents' texts, so none may take for ever."""
 
 import re
+import warnings
 from typing import NoReturn
 
 from seatrial.spec.faults import Source, shown
@@ -24,8 +25,11 @@ def compile_regex(text: str) -> re.Pattern[str]:
         RegexError: says what is wrong.
     """
     try:
-        pattern = re.compile(text)
-    except (re.error, RecursionError, OverflowError) as fault:
+        with warnings.catch_warnings():
+            # What a later Python would read otherwise is refused, not left to the version that reads it.
+            warnings.simplefilter("error", FutureWarning)
+            pattern = re.compile(text)
+    except (re.error, RecursionError, OverflowError, FutureWarning) as fault:
         raise RegexError(f"is no regular expression: {fault}") from fault
     if (group := _nested_repeat(text)) is not None:
         raise RegexError(
