@@ -2,6 +2,7 @@
 
 import pytest
 
+from seatrial.journal.events import PerturbationFired
 from seatrial.measure.mechanism import measure_mechanism
 from seatrial.spec.task import Perturbation
 from tests.measure.disturbances import BASE, BEFORE, BLIND, CAREFUL, NEW, TASK, begun, blind, careful, make
@@ -49,6 +50,15 @@ def test_an_agent_that_never_looks_is_watched_to_the_end_and_breaks_at_observed(
     assert (found.chain_broke_at, found.chain_held) == ("observed", ["visible"])
     assert (found.first_cause, found.first_cause_step) == ("state", 2)
     assert found.secondary_causes == ["verification"]
+
+
+@pytest.mark.parametrize(("finder", "broke"), [(careful, "none"), (blind, "visible")])
+def test_a_change_that_no_reading_shows_was_visible_to_who_ran_into_it(finder, broke):
+    story = finder()
+    for event in story.events:
+        if isinstance(event, PerturbationFired):
+            event.visible["hidden"] = True
+    assert story.record(TASK, table(TASK, CAREFUL if finder is careful else BLIND)).chain_broke_at == broke
 
 
 def test_wrong_actions_and_what_they_polluted():

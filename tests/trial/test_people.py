@@ -28,6 +28,7 @@ from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import RunFolder
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.people import TerminalPerson
+from tests.schedule.small import go_on
 from tests.trial.test_trial import seatrial
 
 TASK = """
@@ -175,7 +176,8 @@ def test_who_is_refused_and_gives_up_was_blocked(tmp_path: Path) -> None:
 
 def test_without_people_there_is_nobody_to_ask(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    seatrial("run", str(experiment(tmp_path, "", AGENT + GIVE_UP)), "-o", str(run))
+    said = go_on(experiment(tmp_path, "", AGENT + GIVE_UP), run)
+    assert "nobody is there to give payment" in said and "Add [human]" in said
     journal = journal_of(run)
     assert not events(journal, HumanIntervened)
     assert "request_approval" not in events(journal, TrialStarted)[0].conditions["tools"]

@@ -153,7 +153,8 @@ def links(
     if not repaired and recovery.recovered is None:
         repaired = None
     return {
-        "visible": not firing.event.visible.get("hidden"),
+        # A change that no reading shows is seen by who runs into it, such as a denial after a revocation.
+        "visible": not firing.event.visible.get("hidden") or detection.detected,
         "observed": detection.detected,
         "understood": understood,
         "repaired": repaired,

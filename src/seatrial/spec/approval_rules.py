@@ -150,3 +150,9 @@ def _check_placed(source: Source, place: str, folder: Path, task: Task, canary: 
         raise source.fault(
             place, f"{shown(wanted)} does not stand in {path}", "Put it there, or name the file that holds it"
         )
+
+
+def given_by_nobody(task: Task) -> list[str]:
+    """Approvals that constraints require and only a person gives, sorted: nobody there, none given."""
+    required = {constraint.requires for constraint in task.constraint}
+    return sorted(a.id for a in task.approval if a.granted_by == "human" and a.id in required)

@@ -1,7 +1,7 @@
 """``seatrial run``: run an experiment, or go on with an unfinished run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -24,8 +24,9 @@ from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.spending import Cap
 from seatrial.schedule.stopping import on_signals
+from seatrial.spec.approval_rules import given_by_nobody
 from seatrial.spec.identity import plan
-from seatrial.spec.loading import load_experiment
+from seatrial.spec.loading import LoadedExperiment, load_experiment
 
 AGAIN_LINE = "seatrial: interrupted. Give the same command again to go on."
 UNSAFE_LINE = (
@@ -120,6 +121,8 @@ def run(
         terminal = terminal_for(loaded, workers)
         if terminal is not None:
             orders = replace(orders, person=terminal.answer)
+        for line in _unheard(loaded):
+            typer.echo(line, err=True)
         with hold_run(loaded, out or Path("runs") / loaded.spec.name, orders, unsafe) as held:
             if unsafe:
                 typer.echo(UNSAFE_LINE, err=True)
@@ -128,6 +131,18 @@ def run(
         typer.echo(AGAIN_LINE, err=True)
         raise typer.Exit(INTERRUPTED_STATUS) from None
     _conclude(held.run, tally, json)
+
+
+def _unheard(loaded: LoadedExperiment) -> Iterator[str]:
+    """A warning for each task that asks for leave of a person where the experiment has none."""
+    if loaded.spec.human.tier != "none":
+        return
+    for task in loaded.tasks:
+        if names := given_by_nobody(task.spec):
+            yield (
+                f"seatrial: {task.spec.id}: nobody is there to give {', '.join(names)}, so what needs it is "
+                "not allowed in any trial. Add [human] to the experiment, unless that is meant."
+            )
 
 
 def _carry_out(held: HeldRun, orders: Orders, terminal: Terminal | None, json: bool) -> Tally:
