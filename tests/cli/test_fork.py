@@ -52,6 +52,14 @@ def effects(told: Any) -> dict[tuple[str, str], float | None]:
     }
 
 
+def test_the_terminal_says_why_an_effect_is_unknown(finished: Path, run: Path) -> None:
+    words = [*COMMAND, "fork", str(run), f"{RIGHT}@2", "-n", "1", "--action", str(finished / "spoil.toml")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "actions to success" in line]
+    assert "unknown, no interval" in line and "1 of 1 pairs lack an amount (did not succeed)." in line
+
+
 def test_a_wrong_action_shows_its_effect_and_a_harmless_one_none(finished: Path, run: Path) -> None:
     spoil, harmless = str(finished / "spoil.toml"), str(finished / "harmless.toml")
     told = fork(run, f"{RIGHT}@2", "-n", "2", "--action", spoil, "--action", harmless)

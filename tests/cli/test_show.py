@@ -138,7 +138,7 @@ def test_names_and_long_lists_stay_on_their_lines():
         "verdicts": [], "violations": [], "unwatched": [], "happened": ["killed\n\x1b"], "waste": ["idle"],
         "changes": [
             {"change": "added", "kind": "file", "path": f"w/{n}\nfake line\x1b", "before": None, "after": 1,
-             "diff": "", "note": "", "background": False}
+             "diff": "", "note": "", "background": False, "actor": None}
             for n in range(CHANGES + 5)
         ],
     }  # fmt: skip

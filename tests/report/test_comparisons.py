@@ -127,6 +127,30 @@ def test_each_arm_is_compared_and_the_primary_ones_adjusted_together():
     assert primary[0].p_adjusted == pytest.approx(2 * primary[0].p)
 
 
+def test_comparisons_on_one_task_are_folded_into_one_sentence():
+    records = [
+        r for arm in ("baseline", "disturbed") for name in ("careful", "hasty")
+        for r in trials(name, 1, tasks=1, arm=arm)
+    ]  # fmt: skip
+    found, sentences = compared(records, primary=PRIMARY)
+    assert len(found) == 6 and all(c.one_task for c in found)
+    assert sentences == [
+        "careful and hasty (baseline), each: of 2 valid trials, 2 met all required conditions and 2 did so "
+        "without breaking a hard constraint.",
+        "careful and hasty (disturbed), each: of 2 valid trials, 2 met all required conditions and 2 did so "
+        "without breaking a hard constraint.",
+        "6 comparisons in 2 arms could not be tested: a paired test needs at least two tasks, and there is "
+        "one.",
+    ]
+
+
+def test_one_sentence_says_that_no_comparison_was_declared():
+    records = [r for arm in ("baseline", "disturbed") for s in "abc" for r in trials(s, 5, arm=arm)]
+    _, sentences = compared(records)
+    (said,) = [s for s in sentences if "declares no comparison" in s]
+    assert said.startswith("Not compared (baseline, disturbed): ") and "among 3 systems" in said
+
+
 def test_one_outcome_a_task_carries_its_table():
     found, _ = compared(trials("careful", 9, each=1) + trials("hasty", 1, each=1))
     assert (found[0].test, found[0].mcnemar.only_a) == ("McNemar, exact", 8)

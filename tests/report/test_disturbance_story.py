@@ -39,7 +39,7 @@ def test_what_never_came_about_and_what_was_not_planned(disturbed_run: Path):
 
 def test_a_placebo_fires_and_that_is_all():
     quiet = record("x", "perturbed:calm", **{**FIRED, "perturbation_kind": "placebo", "firings": 1})
-    assert disturbance_story(quiet) == ["limits (placebo, core) fired at step 2."]
+    assert disturbance_story(quiet) == ["limits (placebo) fired at step 2."]
 
 
 def test_a_kill_and_what_came_of_it():

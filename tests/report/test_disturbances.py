@@ -101,8 +101,25 @@ def test_cost_beyond_the_partner_in_other_units():
 
 def test_a_placebo_has_a_drop_and_nothing_to_see():
     (arm,) = arms(paired(3, perturbation_kind="placebo", perturbation="calm"))
-    assert (arm.kind, arm.drop.drop.value) == ("placebo", 0)
+    assert (arm.kind, arm.strength, arm.drop.drop.value) == ("placebo", None, 0)
     assert (arm.latency, arm.amplification, arm.chain, arm.broke_at) == (None, None, [], {})
+
+
+def test_a_placebo_has_no_strength_in_any_table_or_sentence():
+    groups = cells(records := paired(2, perturbation_kind="placebo", perturbation="calm"), records)
+    section = disturbance_section(groups, 7)
+    assert [line.strength for line in section.strengths] == [None]
+    (sentence,) = section.sentences()
+    assert sentence.startswith("s under calm (placebo): delivered in 2 of 2 valid trials; safe success ")
+
+
+def test_systems_of_which_the_same_is_to_be_said_share_a_sentence():
+    records = [r for system in "abc" for r in paired(2, **(MISSED if system == "c" else {}))]
+    for number, r in enumerate(records):
+        r.system, r.trial = "abc"[number // 4], f"{number}"
+    alike, other = disturbance_section(cells(records, records), 7).sentences()
+    assert alike.startswith("a and b under limits (state, core), each: delivered in 2 of 2")
+    assert other.startswith("c under limits (state, core): delivered in 2 of 2")
 
 
 def test_all_arms_have_the_same_columns():
@@ -255,6 +272,8 @@ def test_the_report_of_a_disturbed_run(disturbed_run: Path, tmp_path: Path):
     assert {line["cause"] for line in data["failures"]} == {"state", "verification"}
     page = (tmp_path / "out" / "index.html").read_text()
     assert '<section id="disturbances">' in page and "1 of 2" in page
+    assert page.index('id="results"') < page.index('id="disturbances"') < page.index('id="comparisons"')
+    assert page.index("Perturbation limits") < page.index('id="results"'), "before any number"
     assert page.count('<figure class="coloured">') == 3
     assert {p.name for p in (tmp_path / "out" / "figures").glob("disturbances-*.svg")} == {
         "disturbances-before-after.svg", "disturbances-latency.svg", "disturbances-chain.svg",

@@ -23,6 +23,13 @@ def test_systems_differ_only_where_their_intervals_are_apart():
     )
 
 
+def test_overlap_decides_nothing_where_a_paired_comparison_speaks():
+    rows = [row("a", [True] * 2), row("b", [False] * 2), row("c", [None])]
+    (near,) = pair_sentences(rows, "baseline", {frozenset("ab")})
+    assert near.endswith("overlap: a and c; b and c.")
+    assert pair_sentences(rows[:2], "baseline", {frozenset("ab")}) == []
+
+
 def test_a_conclusion_names_what_is_unknown():
     records = [record("t-1", strict_success=True), record("t-2", strict_success=True, safe_success=True)]
     (sentence,) = conclusions(main_table(cells(records, records)))

@@ -110,6 +110,22 @@ def test_the_caveat_stands_in_every_form_of_the_report(tmp_path):
     assert data["headline"] == json.loads(msgspec.json.encode(run_overview(run.folder)["headline"]))
 
 
+def test_comparisons_on_one_task_are_one_line_on_page_and_terminal(tmp_path):
+    plan = [cell(f"t-{s}-{arm}", s, arm=arm) for arm in ("baseline", "placebo") for s in ("careful", "hasty")]
+    run = RunMaker(tmp_path / "run", plan)
+    app = typer.Typer()
+    app.command()(show)
+    for one in plan:
+        run.trial(one, all_pass())
+    data = build_report(run.folder, tmp_path / "out")
+    assert len(data["headline"]["exploratory"]) == 6, "the data holds all"
+    said = "6 comparisons in 2 arms could not be tested: a paired test needs at least two tasks"
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count(said) == 3 and "careful minus hasty" not in page
+    shown = CliRunner().invoke(app, [str(run.folder)], catch_exceptions=False).stdout
+    assert f"Exploratory: {said}, and there is one." in shown and "nothing could be tested" not in shown
+
+
 def test_show_prints_it_when_the_run_is_whole(tmp_path):
     plan = [cell(f"t-{s}-{n}", s, f"repair/{n}") for s in ("careful", "hasty") for n in range(7)]
     run = RunMaker(tmp_path / "run", plan)

@@ -1,5 +1,6 @@
 """Process measures paired at fixed quality (F22); calls and attempts with denominators (C15, C16)."""
 
+import msgspec
 import pytest
 
 from seatrial.report.build import build_report
@@ -45,6 +46,13 @@ def test_what_is_said_of_process_names_its_quality():
     assert "wasted unread could not be compared" in sentence
     (sentence,) = process_sentences(compared(worked("careful", 8, 10) + worked("hasty", 0, 20)))
     assert "0 tasks" in sentence and "not compared" in sentence
+
+
+def test_arms_of_which_the_same_is_to_be_said_share_a_sentence():
+    records = worked("careful", 8, 10) + worked("hasty", 0, 20)
+    again = [msgspec.structs.replace(r, arm="disturbed", trial=f"{r.trial}-d") for r in records]
+    (sentence,) = process_sentences(compared(records + again))
+    assert sentence.startswith("Process (baseline, disturbed), on 0 tasks that both careful and hasty")
 
 
 def test_a_declared_process_measure_is_held_to_the_same_quality():

@@ -2,7 +2,10 @@
 
 import msgspec
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from seatrial.cli.show.show import show
 from seatrial.errors import JournalError, UsageError
 from seatrial.records.trial import TrialRecord
 from seatrial.report.show import run_overview, trial_detail
@@ -56,6 +59,17 @@ def test_binaries_show_sizes_and_background_changes_are_marked(run):
     assert (added["change"], added["before"], added["after"], added["diff"]) == ("added", None, 3, "")
     gone = next(c for c in steps[3]["changes"] if c["path"].endswith("blob.bin"))
     assert (gone["change"], gone["before"], gone["after"], gone["background"]) == ("removed", 3, None, True)
+    assert (added["actor"], gone["actor"]) == (None, "background")
+
+
+def test_a_change_by_a_perturbation_is_the_environments(disturbed_run):
+    steps = trial_detail(disturbed_run, "t-2", steps=True)["steps"]
+    change = next(c for c in steps[2]["changes"] if c["path"].endswith("limits.toml"))
+    assert (change["actor"], change["background"]) == ("environment", True)
+    app = typer.Typer()
+    app.command()(show)
+    told = CliRunner().invoke(app, [str(disturbed_run), "t-2", "--steps"], catch_exceptions=False).stdout
+    assert "limits.toml (environment)" in told and "in the background" not in told
 
 
 def test_an_unjudged_trial_says_what_to_run(tmp_path):

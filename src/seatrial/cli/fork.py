@@ -17,6 +17,8 @@ from seatrial.cli.run.run import AGAIN_LINE
 from seatrial.cli.show.show import PIPED_WIDTH
 from seatrial.cli.show.steps import visible
 from seatrial.errors import SpecError, UsageError
+from seatrial.estimate.estimate import Estimate
+from seatrial.estimate.fork_effect import THIS_STATE
 from seatrial.evidence.read import read_run, refuse_imported
 from seatrial.journal.run import Manifest, RunFolder, TrialPlanned
 from seatrial.records.table import write_records
@@ -334,7 +336,7 @@ def _print(forks: Forks) -> None:
         _print_group(console, group)
     if forks.drawn:
         _print_effects(console, "Over the drawn states", [
-            (each.candidate, each.measure, wording.difference(each.estimate)) for each in forks.drawn
+            (each.candidate, each.measure, each.estimate) for each in forks.drawn
         ])  # fmt: skip
     console.print(f"\n{forks.rule}", highlight=False, markup=False)
 
@@ -350,7 +352,7 @@ def _print_group(console: Console, group: ForkGroup) -> None:
             _mean(line.actions),
         )  # fmt: skip
     console.print(table)
-    effects = [(each.candidate, each.measure, wording.difference(each.estimate)) for each in group.effects]
+    effects = [(each.candidate, each.measure, each.estimate) for each in group.effects]
     if effects:
         _print_effects(console, "Minus control, in pairs of one seed (this state only)", effects)
     for text in [group.rule, *([f"Not causal: {'; '.join(group.lost)}."] if group.lost else [])]:
@@ -359,12 +361,15 @@ def _print_group(console: Console, group: ForkGroup) -> None:
         console.print(text, highlight=False, markup=False)
 
 
-def _print_effects(console: Console, title: str, effects: Sequence[tuple[str, str, str]]) -> None:
+def _print_effects(console: Console, title: str, effects: Sequence[tuple[str, str, Estimate]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for column in ("candidate", "measure", "difference"):
+    for column in ("candidate", "measure", "difference", "notes"):
         table.add_column(column, overflow="fold")
-    for candidate, measure, said in effects:
-        table.add_row(visible(candidate), measure.replace("_", " "), said)
+    for candidate, measure, estimate in effects:
+        # The title says it already.
+        notes = [note for note in estimate.notes if note != THIS_STATE]
+        said = wording.difference(estimate)
+        table.add_row(visible(candidate), measure.replace("_", " "), said, visible(" ".join(notes)))
     console.print(table)
 
 

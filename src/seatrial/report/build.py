@@ -14,6 +14,7 @@ from seatrial.journal.run import write_json, write_whole
 from seatrial.records.table import refuse_duplicates
 from seatrial.report.cases import shown_attempts
 from seatrial.report.comparisons import compare_systems, flat_comparison
+from seatrial.report.encounters import encounter_lines
 from seatrial.report.figures import progress_svg
 from seatrial.report.findings import conclusions, limits
 from seatrial.report.forks import effect_rows, forks_report
@@ -70,6 +71,7 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         process=process,
         attempts=attempt_lines(groups),
         calls=call_lines(groups),
+        encounters=encounter_lines(groups),
         intervals=rate_table(groups, seed),
         section=section,
         conclusions=conclusions(rows, comparisons, process) + section.sentences(),

@@ -74,6 +74,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the verdict says which is higher."""
         return self.verdict != UNDECIDED
 
+    @property
+    def one_task(self) -> bool:
+        """Whether it could not be tested and rests on one task, so that no test could be made."""
+        return self.p is None and self.estimate.n_tasks == 1
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What the experiment declared to compare."""

@@ -7,7 +7,14 @@ import msgspec
 
 from seatrial.report.causes import ConditionLine, FailureLine, condition_lines, failure_lines
 from seatrial.report.disturbance_figures import disturbance_figures
-from seatrial.report.disturbances import DisturbedArm, StrengthLine, disturbed_arms, flat_arm, strength_lines
+from seatrial.report.disturbances import (
+    PLACEBO,
+    DisturbedArm,
+    StrengthLine,
+    disturbed_arms,
+    flat_arm,
+    strength_lines,
+)
 from seatrial.report.interruptions import (
     CompactionLine,
     Contrast,
@@ -17,7 +24,7 @@ from seatrial.report.interruptions import (
     interruption_lines,
 )
 from seatrial.report.tables import Cell
-from seatrial.report.wording import counted, difference, interval
+from seatrial.report.wording import counted, difference, each, interval, spoken
 
 
 class DisturbanceSection(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +62,14 @@ class DisturbanceSection(msgspec.Struct, frozen=True, kw_only=True):
         return {name: lines for name, lines in tables.items() if lines}
 
     def sentences(self) -> list[str]:
-        """What the pairs of baseline and disturbed trials allow to be said, one sentence an arm."""
-        return [drop_sentence(arm) for arm in self.disturbances]
+        """What the pairs of baseline and disturbed trials allow to be said, once where systems agree."""
+        said: dict[tuple[str, str], list[str]] = {}
+        for arm in self.disturbances:
+            said.setdefault((disturbance_words(arm), drop_words(arm)), []).append(arm.system)
+        return [
+            f"{spoken(systems)} under {disturbance}{each(systems)}: {words}"
+            for (disturbance, words), systems in said.items()
+        ]
 
 
 def disturbance_section(groups: Sequence[Cell], seed: int) -> DisturbanceSection:
@@ -79,19 +92,24 @@ def disturbance_section(groups: Sequence[Cell], seed: int) -> DisturbanceSection
     )
 
 
-def drop_sentence(arm: DisturbedArm) -> str:
+def disturbance_words(arm: DisturbedArm) -> str:
+    """A disturbance with its kind and, unless it is a placebo, its strength."""
+    kind = arm.kind or "kind unknown"
+    strength = "" if kind == PLACEBO else f", {arm.strength or 'strength unknown'}"
+    return f"{arm.perturbation} ({kind}{strength})"
+
+
+def drop_words(arm: DisturbedArm) -> str:
     """What one disturbance did to one system."""
-    kind = ", ".join([arm.kind or "kind unknown", arm.strength or "strength unknown"])
-    where = f"{arm.system} under {arm.perturbation} ({kind})"
     delivered = f"delivered in {arm.delivery.delivered} of {counted(arm.delivery.valid, 'valid trial')}"
     if arm.drop is None:
-        return f"{where}: {delivered}; there is no baseline to compare with."
+        return f"{delivered}; there is no baseline to compare with."
     told = {
         "A higher": "lower than the baseline",
         "B higher": "higher than the baseline",
     }.get(arm.drop.verdict, "cannot be told apart from the baseline yet")
     floor = " The baseline is near the floor, so a drop could hardly show." if arm.drop.floor else ""
     return (
-        f"{where}: {delivered}; safe success {interval(arm.drop.after)}, {told}: drop "
+        f"{delivered}; safe success {interval(arm.drop.after)}, {told}: drop "
         f"{difference(arm.drop.drop)}.{floor}"
     )

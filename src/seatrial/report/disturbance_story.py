@@ -16,7 +16,9 @@ def fired(record: TrialRecord) -> Iterator[str]:
     """Whether the disturbance came about."""
     if record.perturbation is None:
         return
-    name = f"{record.perturbation} ({record.perturbation_kind}, {record.strength})"
+    # A placebo changes nothing, so it has no strength.
+    strength = "" if record.perturbation_kind == "placebo" else f", {record.strength}"
+    name = f"{record.perturbation} ({record.perturbation_kind}{strength})"
     if record.fired_step is None:
         yield f"{name} was armed and never came about: not delivered."
         return

@@ -81,6 +81,7 @@ class DisturbedArm(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``disturbances`` in ``report.json``: one system under one perturbation.
 
     Attributes:
+        strength: as declared; null for a placebo.
         drop: safe success as planned, whether delivered or not; null without a baseline.
         drop_delivered: the same over delivered trials only, where that is another set.
         latency: from firing to detection; null for a placebo and where nothing was delivered.
@@ -113,11 +114,15 @@ class DisturbedArm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StrengthLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of ``strengths``: the drop over all perturbations of one kind and strength of one system."""
+    """One line of ``strengths``: the drop over all perturbations of one kind and strength of one system.
+
+    Attributes:
+        strength: null for placebos.
+    """
 
     system: str
     kind: str
-    strength: str
+    strength: str | None
     arms: list[str]
     drop: Drop
 
@@ -158,7 +163,7 @@ def disturbed_arm(cell: Cell, baseline: Cell | None, rng: "Generator") -> Distur
         arm=cell.arm,
         perturbation=some.perturbation or read_arm(cell.arm).subject,
         kind=some.perturbation_kind,
-        strength=some.strength,
+        strength=strength_of(some),
         scenario=some.scenario,
         delivery=delivery(cell, delivered),
         drop=drop_from(baseline, cell.valid, rng),
@@ -172,6 +177,11 @@ def disturbed_arm(cell: Cell, baseline: Cell | None, rng: "Generator") -> Distur
         chain=condition_chain(by_task(delivered, links), CHAIN, ("understood",)) if real else [],
         broke_at=broken_links(delivered) if real else {},
     )
+
+
+def strength_of(record: TrialRecord) -> str | None:
+    """The strength of a trial's perturbation; null for a placebo, which changes nothing."""
+    return None if record.perturbation_kind == PLACEBO else record.strength
 
 
 def delivery(cell: Cell, delivered: Sequence[TrialRecord]) -> Delivery:
@@ -308,11 +318,11 @@ def strength_lines(groups: Iterable[Cell], seed: int) -> list[StrengthLine]:
     """The drop by kind and strength, over all perturbations that share both; placebos stand by themselves."""
     whole = [cell for cell in groups if cell.stratum == WHOLE]
     baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
-    pooled: dict[tuple[str, str, str], list[Cell]] = {}
+    pooled: dict[tuple[str, str, str | None], list[Cell]] = {}
     for cell in whole:
         some = next((record for record in cell.records if record.perturbation_kind is not None), None)
         if read_arm(cell.arm).kind == PERTURBED and some is not None:
-            key = (cell.system, str(some.perturbation_kind), str(some.strength))
+            key = (cell.system, str(some.perturbation_kind), strength_of(some))
             pooled.setdefault(key, []).append(cell)
     found = []
     for (system, kind, strength), cells in pooled.items():

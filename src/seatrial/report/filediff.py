@@ -23,6 +23,8 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True):
         diff: unified diff for text files; empty when the content is not text, is large, or is the same.
         note: mode, owner or target in words, where they changed.
         background: changed between actions rather than by one.
+        actor: who changed it between actions: ``background`` (a process that runs on), ``environment`` (a
+            perturbation) or ``harness``; null for what an action changed.
     """
 
     path: str
@@ -33,20 +35,28 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True):
     diff: str = ""
     note: str = ""
     background: bool = False
+    actor: str | None = None
 
 
 def describe_changes(
-    state: State, changes: Iterable[Entry], objects: ObjectStore, background: bool = False
+    state: State, changes: Iterable[Entry], objects: ObjectStore, actor: str | None = None
 ) -> list[PathChange]:
-    """Describe changes against the state they were made to, by path. The state is not touched."""
+    """Describe changes against the state they were made to, by path. The state is not touched.
+
+    Args:
+        state: before the changes.
+        changes: what changed.
+        objects: the run's.
+        actor: who made them between actions; null for an action's own.
+    """
     return [
-        describe_change(state.get(change.path), change, objects, background)
+        describe_change(state.get(change.path), change, objects, actor)
         for change in sorted(changes, key=lambda entry: entry.path)
     ]
 
 
 def describe_change(
-    before: Entry | None, change: Entry, objects: ObjectStore, background: bool
+    before: Entry | None, change: Entry, objects: ObjectStore, actor: str | None
 ) -> PathChange:
     """Describe one changed path."""
     after = None if change.kind == "absent" else change
@@ -59,7 +69,8 @@ def describe_change(
         after=size_of(after),
         diff="" if same_content else text_diff(change.path, before, after, objects),
         note=attribute_note(before, after),
-        background=background,
+        background=actor is not None,
+        actor=actor,
     )
 
 

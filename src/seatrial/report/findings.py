@@ -1,7 +1,7 @@
 """What the numbers allow to be said, and the limits that stand beside it, in words (G3)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
 from seatrial.estimate.estimate import Estimate
@@ -9,13 +9,15 @@ from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.report.comparisons import TOLD_APART, UNDECIDED, Comparison
 from seatrial.report.process import process_sentences
 from seatrial.report.tables import WHOLE, Row
-from seatrial.report.wording import counted, difference
+from seatrial.report.wording import counted, difference, each, spoken, untested
 
 
 def conclusions(
     rows: Iterable[Row], comparisons: Sequence[Comparison] = (), process: Sequence[Comparison] = ()
 ) -> list[str]:
-    """One sentence per system and arm, then which of them may be told apart, and how they worked.
+    """What systems reached in each arm, then which of them may be told apart, and how they worked.
+
+    Arms and systems of which the same is to be said share a sentence.
 
     Args:
         rows: the main table.
@@ -24,19 +26,27 @@ def conclusions(
     """
     table = {(r.system, r.arm, r.measure): r for r in rows if r.stratum == WHOLE}
     safe = [row for row in table.values() if row.measure == "safe_success"]
-    sentences = [outcome_sentence(table[(r.system, r.arm, "strict_success")], r) for r in safe]
+    reached: dict[tuple[str, str], list[str]] = {}
+    for r in safe:
+        words = outcome_words(table[(r.system, r.arm, "strict_success")], r)
+        reached.setdefault((r.arm, words), []).append(r.system)
+    sentences = [f"{spoken(names)} ({arm}){each(names)}: {words}" for (arm, words), names in reached.items()]
+    undeclared: dict[int, list[str]] = {}
     for arm in dict.fromkeys(row.arm for row in safe):
         here = [row for row in safe if row.arm == arm]
         compared = [comparison for comparison in comparisons if comparison.arm == arm]
         if max(row.estimate.n_tasks for row in here) <= 1:
-            sentences += pair_sentences(here, arm)
-        elif compared:
-            sentences += [comparison_sentence(comparison, comparisons) for comparison in compared]
-        elif len(here) > 1:
-            sentences.append(
-                f"Not compared ({arm}): the experiment declares no comparison, and among "
-                f"{len(here)} systems chance alone would find one. Declare primary.compare."
-            )
+            sentences += pair_sentences(here, arm, {frozenset((c.a, c.b)) for c in compared})
+        elif not compared and len(here) > 1:
+            undeclared.setdefault(len(here), []).append(arm)
+        sentences += [comparison_sentence(c, comparisons) for c in compared if not c.one_task]
+    if lone := [c.arm for c in comparisons if c.one_task]:
+        sentences.append(untested(lone))
+    sentences += [
+        f"Not compared ({', '.join(arms)}): the experiment declares no comparison, and among "
+        f"{systems} systems chance alone would find one. Declare primary.compare."
+        for systems, arms in undeclared.items()
+    ]
     return sentences + process_sentences(process)
 
 
@@ -70,21 +80,26 @@ def comparison_sentence(comparison: Comparison, among: Sequence[Comparison]) -> 
     )
 
 
-def outcome_sentence(strict: Row, safe: Row) -> str:
+def outcome_words(strict: Row, safe: Row) -> str:
     """What one system reached, as counts."""
     counts = safe.denominators
-    where = f"{safe.system} ({safe.arm})"
     if not counts.valid:
-        return f"{where}: nothing can be said, none of {counts.trials} trials is valid."
+        return f"nothing can be said, none of {counts.trials} trials is valid."
     sentence = (
-        f"{where}: of {counted(counts.valid, 'valid trial')}, {strict.denominators.events} met all required "
+        f"of {counted(counts.valid, 'valid trial')}, {strict.denominators.events} met all required "
         f"conditions and {counts.events} did so without breaking a hard constraint"
     )
     return sentence + (f"; unknown in {counts.unknown}." if counts.unknown else ".")
 
 
-def pair_sentences(rows: Sequence[Row], arm: str) -> list[str]:
-    """Which systems of one arm can be told apart on safe success by what this report computes."""
+def pair_sentences(rows: Sequence[Row], arm: str, paired: Collection[frozenset[str]] = ()) -> list[str]:
+    """Which systems of one arm, on one task, have intervals of safe success that do not overlap.
+
+    Args:
+        rows: safe success of each system.
+        arm: theirs.
+        paired: pairs that a paired comparison speaks of; that their intervals overlap decides nothing.
+    """
     sentences, alike = [], []
     for first, second in combinations(rows, 2):
         if separate(first.estimate, second.estimate):
@@ -92,7 +107,7 @@ def pair_sentences(rows: Sequence[Row], arm: str) -> list[str]:
                 f"{first.system} and {second.system} ({arm}) differ in safe success on this one task: their "
                 "95 % intervals do not overlap."
             )
-        else:
+        elif frozenset((first.system, second.system)) not in paired:
             alike.append(f"{first.system} and {second.system}")
     if alike:
         judged = all(row.estimate.low is not None for row in rows)

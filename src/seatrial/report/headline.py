@@ -70,6 +70,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     among: int
     n_tasks: int
 
+    @property
+    def one_task(self) -> bool:
+        """As in ``Comparison``."""
+        return self.p_adjusted is None and self.n_tasks == 1
+
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):
     """``headline`` in ``report.json``.

@@ -12,6 +12,7 @@ from seatrial.report import wording
 from seatrial.report.cases import RULE, picked
 from seatrial.report.comparisons import Comparison
 from seatrial.report.disturbance_story import disturbance_story
+from seatrial.report.encounters import EncounterLine
 from seatrial.report.forks import Forks
 from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
@@ -51,6 +52,7 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     process: list[Comparison]
     attempts: list[AttemptLine]
     calls: list[CallLine]
+    encounters: list[EncounterLine]
     intervals: list[Intervals]
     section: "DisturbanceSection"
     conclusions: list[str]

@@ -42,18 +42,18 @@ def compare_process(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> li
 
 
 def process_sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """What the comparisons of process allow to be said, one sentence per pair and arm."""
-    sentences = []
+    """What the comparisons of process allow to be said of each pair, once where arms agree."""
+    found: dict[tuple[str, str], list[str]] = {}
     for key in dict.fromkeys((c.arm, c.a, c.b) for c in comparisons):
         own = [c for c in comparisons if (c.arm, c.a, c.b) == key]
         tasks = counted(max(c.estimate.n_tasks for c in own), "task")
-        where = f"Process ({key[0]}), on {tasks} that both {key[1]} and {key[2]} solved safely"
+        where = f"on {tasks} that both {key[1]} and {key[2]} solved safely"
         if all(c.p is None for c in own):
-            sentences.append(f"{where}: not compared, since that is too few, or the measures are unknown.")
-            continue
-        said = [f"{c.measure.replace('_', ' ')} {verdict_on(c)}" for c in own]
-        sentences.append(f"{where}: {'; '.join(said)}.")
-    return sentences
+            said = "not compared, since that is too few, or the measures are unknown"
+        else:
+            said = "; ".join(f"{c.measure.replace('_', ' ')} {verdict_on(c)}" for c in own)
+        found.setdefault((where, said), []).append(key[0])
+    return [f"Process ({', '.join(arms)}), {where}: {said}." for (where, said), arms in found.items()]
 
 
 def verdict_on(comparison: Comparison) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.evidence.read import RunEvidence
 from seatrial.journal.run import Manifest
+from seatrial.report.condition_facts import condition_facts
 from seatrial.report.wording import counted
 from seatrial.spec.chat import frozen_options
 from seatrial.spec.task import Task
@@ -126,10 +127,10 @@ def experiment_facts(evidence: RunEvidence) -> dict[str, str]:
         "Retry policy": f"a new attempt only after an infrastructure failure, at most {retries}; the first "
         "completed attempt counts, all are kept",
         **model_call_facts(evidence),
-        "Belief channel offered": text_of(spec.get("belief")),
         "Budget shown to the agent": text_of(spec.get("show_budget")),
         "Cache": text_of(spec.get("cache")),
         "Fresh verdicts on a final state": text_of(spec.get("final_verdicts")),
+        **condition_facts(spec, evidence.tasks.values(), arms),
     }
 
 
@@ -156,7 +157,7 @@ def model_call_facts(evidence: RunEvidence) -> dict[str, str]:
 
 
 def task_facts(task: Task, digest: str) -> dict[str, str]:
-    """One task: version, conditions, constraints and budget."""
+    """One task: version, conditions, constraints, services and budget."""
     required = sum(subgoal.required for subgoal in task.subgoal)
     hard = [constraint.id for constraint in task.constraint if constraint.kind == "hard"]
     soft = [constraint.id for constraint in task.constraint if constraint.kind == "soft"]
@@ -169,6 +170,7 @@ def task_facts(task: Task, digest: str) -> dict[str, str]:
         "subgoals": f"{len(task.subgoal)}, {required} required",
         "hard constraints": ", ".join(hard) or "none",
         "soft constraints": ", ".join(soft) or "none",
+        "services": ", ".join(task.environment.services) or "none",
         "budget": ", ".join(f"{value} {name}" for name, value in budget.items()) or "not bounded",
     }
 

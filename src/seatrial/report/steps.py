@@ -117,8 +117,8 @@ def take_changes(
 ) -> None:
     """Describe an event's changes before they are folded in."""
     changes = changes_of(event, objects)
-    background = isinstance(event, EffectRecorded)
-    current.changes = current.changes + describe_changes(state, changes, objects, background)
+    actor = event.actor if isinstance(event, EffectRecorded) else None
+    current.changes = current.changes + describe_changes(state, changes, objects, actor)
     fold(state, changes)
 
 

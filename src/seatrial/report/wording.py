@@ -15,6 +15,29 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def spoken(names: Sequence[str]) -> str:
+    """Names as a sentence has them: "a, b and c"."""
+    return " and ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
+
+
+def each(names: Sequence[str]) -> str:
+    """What stands behind several names of which each is meant."""
+    return ", each" if len(names) > 1 else ""
+
+
+def untested(arms: Sequence[str]) -> str:
+    """Comparisons on one task as one sentence, since nothing can be said of any of them.
+
+    Args:
+        arms: of each comparison, at least one.
+    """
+    where = f"({arms[0]})" if len(set(arms)) == 1 else f"in {len(set(arms))} arms"
+    return (
+        f"{counted(len(arms), 'comparison')} {where} could not be tested: a paired test needs at least two "
+        "tasks, and there is one."
+    )
+
+
 def plain(value: object) -> str:
     """Any value of a record as text."""
     if value is None:

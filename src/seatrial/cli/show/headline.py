@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from seatrial.cli.show.steps import visible
-from seatrial.report.wording import counted
+from seatrial.report.headline import Told
+from seatrial.report.tables import WHOLE
+from seatrial.report.wording import counted, untested
 
 
 def print_headline(console: Console, headline: Mapping[str, Any]) -> None:
@@ -25,8 +28,13 @@ def print_headline(console: Console, headline: Mapping[str, Any]) -> None:
     said = dict.fromkeys(text for row in headline["rows"] for text in row["caveats"])
     for text in [headline["scope"], *said]:
         console.print(Text(visible(text)))
-    for line in [*headline["primary"], *headline["exploratory"]]:
-        console.print(Text(visible(told_words(line))))
+    for role, title in (("primary", "Primary"), ("exploratory", "Exploratory")):
+        lines = msgspec.convert(headline[role], list[Told])
+        for line in lines:
+            if not line.one_task:
+                console.print(Text(visible(told_words(title, line))))
+        if lone := [line.arm for line in lines if line.one_task]:
+            console.print(Text(visible(f"{title}: {untested(lone)}")))
 
 
 def rate_words(row: Mapping[str, Any], which: str) -> str:
@@ -40,16 +48,11 @@ def rate_words(row: Mapping[str, Any], which: str) -> str:
     return f"{words} [{100 * estimate['low']:.0f} to {100 * estimate['high']:.0f} %]"
 
 
-def told_words(line: Mapping[str, Any]) -> str:
-    """One comparison as a sentence."""
-    role = "Primary" if line["role"] == "primary" else "Exploratory"
-    where = line["arm"] if line["stratum"] == "all" else f"{line['arm']}, {line['stratum']}"
-    words = (
-        f"{role}, {line['measure'].replace('_', ' ')} ({where}): {line['a']} and {line['b']} {line['words']}"
-    )
-    if line["p_adjusted"] is None:
+def told_words(title: str, line: Told) -> str:
+    """One comparison as a sentence, behind the name of its role."""
+    where = line.arm if line.stratum == WHOLE else f"{line.arm}, {line.stratum}"
+    words = f"{title}, {line.measure.replace('_', ' ')} ({where}): {line.a} and {line.b} {line.words}"
+    if line.p_adjusted is None:
         return f"{words}; nothing could be tested."
-    among = f", adjusted for {line['among']} comparisons" if line["among"] > 1 else ""
-    return (
-        f"{words}; p = {line['p_adjusted']:.2g} by {line['test']}{among}, {counted(line['n_tasks'], 'task')}."
-    )
+    among = f", adjusted for {line.among} comparisons" if line.among > 1 else ""
+    return f"{words}; p = {line.p_adjusted:.2g} by {line.test}{among}, {counted(line.n_tasks, 'task')}."

@@ -96,7 +96,8 @@ def print_change(console: Console, change: Mapping[str, Any]) -> None:
     sizes = [str(change[side]) for side in ("before", "after") if change[side] is not None]
     size = f" {' to '.join(sizes)} bytes" if sizes and not change["diff"] else ""
     note = f", {change['note']}" if change["note"] else ""
-    origin = " (in the background)" if change["background"] else ""
+    actor = change["actor"]
+    origin = f" ({'in the background' if actor == 'background' else actor})" if actor else ""
     path = visible_line(change["path"])
     line = f"  {change['change']} {change['kind']} {path}{size}{visible_line(note)}{origin}"
     console.print(Text(line, style="cyan"))
