@@ -6,6 +6,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from seatrial.spec.new_task import new_task
@@ -58,6 +59,11 @@ class Terminal:
             assert part, f"{pattern!r} was not shown: {self.shown[begun:]}"
             self.shown += part.decode(errors="replace").replace("\r\n", "\n")
         return self.shown[begun:]
+
+    def rest(self) -> None:
+        """Wait until it sleeps: a signal between an echo and the wait for more is not heard by itself."""
+        while Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.005)
 
     def type(self, text: str) -> None:
         """Type something; control characters do what they do at a terminal. Surrogates: see ``piped``."""

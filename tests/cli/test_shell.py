@@ -346,6 +346,7 @@ def test_at_a_terminal_an_interrupt_ends_the_command_and_a_mistake_nothing(
     at.until(r"unknown command ':nothing'.*\n/workspace\$ ")
     at.type("half a line")
     at.until("half a line")
+    at.rest()
     at.type("\x03")
     at.until(r"/workspace\$ ")
     at.type(":cd src\n")

@@ -83,22 +83,15 @@ class Maker:
                 base=base, fingerprint="", reset_proved=True,
             )
         )  # fmt: skip
-        version = 1
         for step, (before, after) in enumerate(pairwise(states), start=1):
-            version = (goal_versions or {}).get(step, version)
+            writer.goal_version = (goal_versions or {}).get(step, writer.goal_version)
             changes = [entry for path, entry in after.items() if before.get(path) != entry]
             changes += [Entry(path=path, kind="absent") for path in before if path not in after]
-            asked = ActionRequested(
-                step=step, tool="shell", arguments={}, key="", pre="", goal_version=version
-            )
-            writer.append(asked)
+            writer.append(ActionRequested(step=step, tool="shell", arguments={}, key="", pre=""))
             writer.append(
-                ActionFinished(
-                    step=step, outcome="ok", pre="", post="", changes=changes, observation="",
-                    goal_version=version,
-                )
-            )  # fmt: skip
-        writer.append(TrialEnded(stop_reason="finished", fingerprint="", goal_version=version))
+                ActionFinished(step=step, outcome="ok", pre="", post="", changes=changes, observation="")
+            )
+        writer.append(TrialEnded(stop_reason="finished", fingerprint=""))
         writer.close()
         return read_journal(self.run.journal_path("t", 1))
 
