@@ -42,7 +42,7 @@ class Ended:
     @property
     def kinds(self) -> list[str]:
         """Tags of all events, in order."""
-        return [event.__struct_config__.tag for event in self.journal.events]  # type: ignore[misc]
+        return [str(event.__struct_config__.tag) for event in self.journal.events]
 
     @property
     def end(self) -> TrialEnded:

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from seatrial.errors import UsageError
+from seatrial.families.knobs import check_group, check_ranges
 from seatrial.families.ledger.sources import Source
-from seatrial.spec.faults import shown
 
 DEEP, SHALLOW = "short and deep", "long and shallow"
 GOAL = "goal changes, world does not"
@@ -66,15 +65,5 @@ def check_knobs(knobs: Knobs, source: Source) -> None:
         "seed": (0, MOST_NUMBER), "depth": (1, MOST_DEPTH), "breadth": (1, MOST_BREADTH),
         "delay": (0, MOST_DELAY), "size": (0, min(MOST_SIZE, source.spare)), "variant": (0, MOST_NUMBER),
     }  # fmt: skip
-    for knob, (low, high) in bounds.items():
-        value = getattr(knobs, knob)
-        if not low <= value <= high:
-            problem = "small" if value < low else "large"
-            raise UsageError(
-                f"--{knob} {shown(value)} is too {problem} for {source.name}. "
-                f"Choose a number from {low} to {high}"
-            )
-    if knobs.group is not None and knobs.group not in GROUPS:
-        raise UsageError(
-            f"--group: there is no group {knobs.group!r}. Choose one of: {', '.join(map(repr, GROUPS))}"
-        )
+    check_ranges(knobs, bounds, f" for {source.name}")
+    check_group(knobs.group, GROUPS)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from seatrial.errors import UsageError
-from seatrial.spec.faults import shown
+from seatrial.families.knobs import check_group, check_ranges
 
 IRREVERSIBLE = "short but irreversible"
 GOAL = "goal changes, world does not"
@@ -58,14 +57,5 @@ def check_knobs(knobs: Knobs) -> None:
         "seed": (0, MOST_NUMBER), "depth": (FEWEST, MOST), "delay": (0, knobs.depth - 2),
         "variant": (0, MOST_NUMBER),
     }  # fmt: skip
-    for knob, (low, high) in bounds.items():
-        value = getattr(knobs, knob)
-        if not low <= value <= high:
-            problem = "small" if value < low else "large"
-            raise UsageError(
-                f"--{knob} {shown(value)} is too {problem}. Choose a number from {low} to {high}"
-            )
-    if knobs.group not in GROUPS:
-        raise UsageError(
-            f"--group: there is no group {knobs.group!r}. Choose one of: {', '.join(map(repr, GROUPS))}"
-        )
+    check_ranges(knobs, bounds)
+    check_group(knobs.group, GROUPS)

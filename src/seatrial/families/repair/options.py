@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from seatrial.errors import UsageError
+from seatrial.families.knobs import check_group, check_ranges
 from seatrial.families.repair.package import Package
-from seatrial.spec.faults import shown
 
 DEEP, SHALLOW = "short and deep", "long and shallow"
 GROUPS = (DEEP, SHALLOW)
@@ -71,19 +71,10 @@ def check_knobs(knobs: Knobs, package: Package) -> None:
         "seed": (0, MOST_NUMBER), "depth": (1, functions), "breadth": (1, functions),
         "delay": (0, MOST_DELAY), "size": (0, MOST_FILES), "variant": (0, MOST_NUMBER),
     }  # fmt: skip
-    for knob, (low, high) in bounds.items():
-        value = getattr(knobs, knob)
-        if not low <= value <= high:
-            problem = "small" if value < low else "large"
-            raise UsageError(
-                f"--{knob} {shown(value)} is too {problem}. Choose a number from {low} to {high}"
-            )
+    check_ranges(knobs, bounds)
     if knobs.links > functions:
         raise UsageError(
             f"--depth {knobs.depth} times --breadth {knobs.breadth} needs {knobs.links} functions to break, "
             f"but {package.name} offers {functions}. Choose a smaller depth or breadth"
         )
-    if knobs.group is not None and knobs.group not in GROUPS:
-        raise UsageError(
-            f"--group: there is no group {knobs.group!r}. Choose one of: {', '.join(map(repr, GROUPS))}"
-        )
+    check_group(knobs.group, GROUPS)
