@@ -40,11 +40,6 @@ class Ended:
         return event
 
     @property
-    def kinds(self) -> list[str]:
-        """Tags of all events, in order."""
-        return [str(event.__struct_config__.tag) for event in self.journal.events]
-
-    @property
     def end(self) -> TrialEnded:
         """The last line."""
         return self.one(TrialEnded)
