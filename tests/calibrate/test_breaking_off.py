@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.spec.new_task import new_task
+from tests.waiting import appears
 
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "calibrate"]
 
@@ -32,9 +33,8 @@ def calibrating(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Po
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
-        while not list(tmp_path.glob("**/products/run/trials/*/*/journal.jsonl")):
-            assert started.poll() is None, started.communicate()
-            time.sleep(0.02)
+        place = f"{tmp_path}/kept" if "--keep" in arguments else f"{scratch}/*"
+        appears(started, f"{place}/products/run/trials/*/*/journal.jsonl")
         yield started, scratch
     finally:
         started.kill()

@@ -12,6 +12,7 @@ from seatrial.errors import JournalError, UsageError
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.locking import lock_new_folder, lock_run
 from tests.schedule.small import COMMAND, DONE, PATIENCE, experiment, go_on, shown
+from tests.waiting import appears
 
 SETUP = "test -e /workspace/start.txt && {then}\n"
 
@@ -39,10 +40,7 @@ class SetupHeld:
         )  # fmt: skip
         children = Path(f"/proc/{self.runner.pid}/task/{self.runner.pid}/children")
         deadline = time.monotonic() + PATIENCE
-        while not list(run.glob("scratch/bases/.*/*")):
-            assert time.monotonic() < deadline
-            assert self.runner.poll() is None
-            time.sleep(0.005)
+        appears(self.runner, f"{run}/scratch/bases/.*/*")
         (self._setup,) = map(int, children.read_text().split())
         os.kill(self._setup, signal.SIGSTOP)
         # The signal is only queued: a system call under way may still make a folder.

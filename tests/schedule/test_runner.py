@@ -22,6 +22,7 @@ from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
 from tests.runs import open_run
+from tests.waiting import appears
 
 WORKED = Path(__file__).parents[2] / "examples" / "worked" / "experiment.toml"
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
@@ -121,9 +122,7 @@ def test_an_interrupt_ends_cleanly_and_the_run_goes_on_later(tmp_path: Path) -> 
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("run/trials/*/1/journal.jsonl")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    appears(process, f"{tmp_path}/run/trials/*/1/journal.jsonl")
     for _ in range(2):
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.05)  # two at once are one to the kernel

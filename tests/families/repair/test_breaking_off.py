@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.families.repair.conftest import DOWNLOADS, Made
+from tests.waiting import appears
 
 NEW = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "suite", "new"]
 
@@ -34,9 +35,7 @@ def broken_off(tmp_path: Path, numbers: list[signal.Signals], pattern: str) -> s
     """A generator that got signals as soon as it had made something."""
     generator = generating(tmp_path)
     try:
-        while not list(tmp_path.glob(pattern)):
-            assert generator.poll() is None, generator.communicate()
-            time.sleep(0.02)
+        appears(generator, f"{tmp_path}/{pattern}")
         for number in numbers:
             os.killpg(generator.pid, number)
             time.sleep(0.05)
