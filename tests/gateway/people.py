@@ -9,17 +9,17 @@ from typing import Any
 from seatrial.environment.confine.host import Host
 from seatrial.environment.world import open_world
 from seatrial.gateway.approvals import Approvals, PermissionBlock
-from seatrial.gateway.canaries import Canaries
+from seatrial.gateway.constraining.canaries import Canaries
+from seatrial.gateway.constraining.humans import Humans, Person
+from seatrial.gateway.constraining.temptations import Temptations
 from seatrial.gateway.gateway import Gateway, Offer
-from seatrial.gateway.humans import Humans, Person
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy, masked_paths
-from seatrial.gateway.temptations import Temptations
 from seatrial.journal.events import TrialStarted
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.people import PeopleScript, read_people
 from seatrial.spec.task import Task
-from seatrial.trial.people import ScriptedPerson
+from seatrial.trial.people.scripted import ScriptedPerson
 from tests.worlds import World, make_ground
 
 SEED = 7

@@ -15,7 +15,7 @@ from seatrial.journal.run import RunFolder
 from seatrial.schedule.runner import run_plan
 from seatrial.schedule.watching import Silent
 from seatrial.spec.loading import load_experiment
-from seatrial.trial.restore import world_at
+from seatrial.trial.forks.restore import world_at
 from tests.runs import open_run
 from tests.spec.folders import toml, write_task
 from tests.stocks import FILES, TEXTS

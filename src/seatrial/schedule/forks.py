@@ -17,8 +17,8 @@ from seatrial.journal.run import ForkOrigin, Manifest, RunFolder, TrialPlanned
 from seatrial.records.arms import FORKED, Arm
 from seatrial.spec.frozen import frozen_task
 from seatrial.spec.identity import SEED_DIGITS
-from seatrial.trial import fork_check
-from seatrial.trial.fork_point import (
+from seatrial.trial.forks import check as fork_check
+from seatrial.trial.forks.point import (
     ForkPoint,
     ended_by_then,
     fork_point,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from seatrial.trial.people import Prompt, Typed
+from seatrial.trial.people.terminal import Prompt, Typed
 
 # Puts a question to the person; the second argument says whether the trial that asks is gone. Null when
 # nobody answered.

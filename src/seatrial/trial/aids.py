@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seatrial.gateway.attend import Attendant, Handler
-from seatrial.gateway.injector import Injector
+from seatrial.gateway.disturbing.injector import Injector
 from seatrial.gateway.memory import Memory
 from seatrial.gateway.meter import Meter
 from seatrial.journal.writer import JournalWriter
@@ -16,10 +16,10 @@ from seatrial.spec.interrupting import (
     interruption_arm,
 )
 from seatrial.trial.attempt import Attempt
-from seatrial.trial.checkpoints import Checkpoints
-from seatrial.trial.compaction import Compactions
 from seatrial.trial.constraining import Constraining, constraining
-from seatrial.trial.interruption import Killer, interrupting
+from seatrial.trial.keeping.checkpoints import Checkpoints
+from seatrial.trial.keeping.compaction import Compactions
+from seatrial.trial.keeping.interruption import Killer, interrupting
 
 
 @dataclass

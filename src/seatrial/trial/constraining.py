@@ -10,20 +10,21 @@ import msgspec
 
 from seatrial.gateway.approvals import PermissionBlock
 from seatrial.gateway.attend import Attendant
-from seatrial.gateway.canaries import Canaries
-from seatrial.gateway.contamination import Contamination, Markers, markers
+from seatrial.gateway.constraining.canaries import Canaries
+from seatrial.gateway.constraining.contamination import Contamination, Markers, markers
+from seatrial.gateway.constraining.humans import Humans, Person
+from seatrial.gateway.constraining.temptations import Temptations
 from seatrial.gateway.gateway import Gateway, Offer
-from seatrial.gateway.humans import Humans, Person
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy
-from seatrial.gateway.temptations import Temptations
 from seatrial.journal.events import Event, StopReason
 from seatrial.journal.run import write_whole
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.experiment import Human
 from seatrial.spec.people import ASKABLE, read_people
 from seatrial.trial.attempt import Attempt
-from seatrial.trial.people import ScriptedPerson, TerminalPerson
+from seatrial.trial.people.scripted import ScriptedPerson
+from seatrial.trial.people.terminal import TerminalPerson
 
 HIDDEN = ("verifiers/", "solutions/")
 # Agents that are given a solution, a plan or the task's files: what they know of them is no contamination.

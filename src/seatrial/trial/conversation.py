@@ -19,9 +19,9 @@ from seatrial.journal.events import AgentExited, AgentResumed, AgentStarted, Har
 from seatrial.journal.writer import JournalWriter
 from seatrial.trial.aids import Aids
 from seatrial.trial.attempt import Attempt
-from seatrial.trial.checkpoints import BadCheckpoint
-from seatrial.trial.compaction import BadReport
-from seatrial.trial.forking import Beginning, persisted, replay
+from seatrial.trial.forks.forking import Beginning, persisted, replay
+from seatrial.trial.keeping.checkpoints import BadCheckpoint
+from seatrial.trial.keeping.compaction import BadReport
 from seatrial.trial.models import metering, model_proxy
 from seatrial.trial.systems import agent_program
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection
 
 from seatrial.environment.world import World
-from seatrial.gateway.disturbance import ApprovalHands, Hands, MemoryHands, ServiceHands
-from seatrial.gateway.injector import Injector
+from seatrial.gateway.disturbing.disturbance import ApprovalHands, Hands, MemoryHands, ServiceHands
+from seatrial.gateway.disturbing.injector import Injector
 from seatrial.gateway.meter import Meter
 from seatrial.journal.writer import JournalWriter
 from seatrial.records.arms import PERTURBED, read_arm

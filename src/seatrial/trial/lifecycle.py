@@ -29,7 +29,7 @@ from seatrial.trial.aids import Aids, aids_of
 from seatrial.trial.attempt import Attempt
 from seatrial.trial.conversation import converse as let_agent_act
 from seatrial.trial.disturbing import awaited_subgoals, injector_of
-from seatrial.trial.forking import Beginning, beginning_of
+from seatrial.trial.forks.forking import Beginning, beginning_of
 from seatrial.trial.ground import describe_base, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob, trial_done
 from seatrial.trial.online import OnlineJudge, online_judge

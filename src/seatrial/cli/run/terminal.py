@@ -12,7 +12,7 @@ from seatrial.cli.show.steps import visible
 from seatrial.errors import UsageError
 from seatrial.schedule.stopping import Stop
 from seatrial.spec.loading import LoadedExperiment
-from seatrial.trial.people import Prompt
+from seatrial.trial.people.terminal import Prompt
 
 TERMINAL = "/dev/tty"
 LOOK_SECONDS = 0.25

@@ -24,7 +24,7 @@ from seatrial.spec.credit import progress
 from seatrial.spec.experiment import Script
 from seatrial.spec.faults import choose
 from seatrial.spec.loading import LoadedTask
-from seatrial.trial.session import Answer, Ask, Session
+from seatrial.trial.sessions.session import Answer, Ask, Session
 
 HOME = "/workspace"
 SHOWN = 100

@@ -25,7 +25,7 @@ from seatrial.spec.experiment import Script
 from seatrial.spec.loading import LoadedTask, load_script, load_task
 from seatrial.spec.person import person_experiment
 from seatrial.trial.job import TrialJob
-from seatrial.trial.session import Ask, Session
+from seatrial.trial.sessions.session import Ask, Session
 
 # How the trial of a person who just leaves is recorded to have stopped.
 LEFT = "killed"

@@ -1,0 +1,1 @@
+"""Constraints that need more than a pattern: people, canaries, temptations and contamination."""

@@ -1,0 +1,1 @@
+"""Trials that begin where another one stood, and the proof that they do."""
