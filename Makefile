@@ -5,8 +5,9 @@ PYTEST_ARGS ?= -m "not slow"
 BENCH ?=
 VENV := .venv
 BIN := $(VENV)/bin
-# Without root a test process must enter its user namespace before it has threads; xdist's workers have one.
-WORKERS := $(shell [ "$$(id -u)" = 0 ] && echo 2 || echo 0)
+# Without root a test process must enter its user namespace before it has threads, so its workers are our own.
+OWN_WORKERS := --dist load --tx "2*popen//python=$(BIN)/python tests/early_worker.py"
+WORKERS := $(shell [ "$$(id -u)" = 0 ] && echo '-n 2' || echo '$(OWN_WORKERS)')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench lock clean
@@ -21,7 +22,7 @@ demo: setup  ## run the example end to end
 	$(BIN)/python examples/demo.py
 
 test: setup  ## run the tests (PYTEST_ARGS= runs the slow ones too)
-	$(BIN)/python -m pytest -n $(WORKERS) -q $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(WORKERS) -q $(PYTEST_ARGS)
 
 lint: setup  ## style, types and the layers
 	$(BIN)/ruff check .

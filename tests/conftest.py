@@ -1,6 +1,7 @@
 """One prepared host per test process; tests for root, or for others, are skipped for the rest."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,10 +14,12 @@ IS_ROOT = is_real_root()
 _early: Host | EnvironmentFault | None = None
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Without root, enter the user namespace before libraries that tests import start threads."""
     global _early
-    if not IS_ROOT:
+    # A worker has entered it by now (``early_worker``), and who only hands out tests need not.
+    _early = getattr(sys.modules["__main__"], "HOST", None)
+    if not IS_ROOT and _early is None and config.getoption("dist") == "no":
         try:
             _early = prepare_host(slot=100)
         except EnvironmentFault as fault:
