@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.environment.confine.host import Host
+from seatrial.verify.frozen import VerifierFiles
 from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging, processes_with
 
 FILES = {"a.txt": "hello\n", "deep/b": "x"}
@@ -89,6 +90,41 @@ def test_the_sandbox_holds_the_view_and_the_verifiers_own_files(tmp_path: Path, 
     with judging(tmp_path, host, maker, task) as judge:
         row = judge.judge(maker.state(FILES), "one")
     assert (row.verdict, row.evidence) == ("pass", None)
+
+
+def test_modules_of_a_verifier_come_with_their_bytecode(tmp_path: Path, host: Host) -> None:
+    maker = Maker(tmp_path)
+    look = """
+        printf '%s\\n' /verifier/*/__pycache__/* | sed 's/cpython-[0-9]*/PYTHON/'
+        python3 -I -c 'import sys; sys.path.insert(0, "/verifier"); from good import module
+open(3, "w").write("pass" if module.answer() == "/verifier/good/module.py" else "fail")'"""
+    answer = "def answer():\n    return answer.__code__.co_filename\n"
+    task = maker.task(
+        {
+            "v": SHELL + look + "\nexit 9", "good/module.py": answer, "good/broken.py": "def :\n",
+            "brought/module.py": answer, "brought/__pycache__/other.txt": "as it was",
+        },
+        [{"id": "one", "verifier": "verifiers/v"}],
+    )  # fmt: skip
+    with judging(tmp_path, host, maker, task) as judge:
+        row = judge.judge(maker.state(FILES), "one")
+    assert row.evidence["stdout"].splitlines() == [
+        "/verifier/brought/__pycache__/other.txt", "/verifier/good/__pycache__/module.PYTHON.pyc",
+    ]  # fmt: skip
+    task.files["verifiers/v"] = (maker.objects.put((SHELL + look).encode()), 0o755)
+    with judging(tmp_path, host, maker, task) as judge:
+        assert judge.judge(maker.state(FILES), "one").verdict == "pass"
+
+
+def test_bytecode_goes_nowhere_that_a_task_names(tmp_path: Path) -> None:
+    maker, elsewhere = Maker(tmp_path), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    task = maker.task({"v": SHELL, "module.py": "x = 1\n"}, [{"id": "one", "verifier": "verifiers/v"}])
+    link = (maker.objects.put(str(elsewhere).encode()), 0o120777)
+    files = VerifierFiles({**task.files, "verifiers/__pycache__": link})
+    files.lay_out(tmp_path / "files", maker.objects)
+    assert (tmp_path / "files" / "__pycache__").readlink() == elsewhere
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_with_no_declaration_everything_is_visible(tmp_path: Path, host: Host) -> None:

@@ -2,9 +2,13 @@
 
 import os
 import stat
+import sys
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from seatrial.environment.confine.bytecode import compiled
 from seatrial.errors import JournalError, SpecError
 from seatrial.journal.digest import digest_bytes, digest_value
 from seatrial.journal.objects import ObjectStore
@@ -13,6 +17,7 @@ from seatrial.spec.folder import FileMap, content, scan_folder
 from seatrial.spec.task import Subgoal
 
 FOLDER = "verifiers"
+_CACHE = "__pycache__"
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,11 @@ class VerifierFiles:
         return inside(subgoal.verifier)
 
     def lay_out(self, folder: Path, objects: ObjectStore) -> None:
-        """Write them to a new folder, readable by everybody."""
+        """Write them to a new folder, readable by everybody, with the bytecode of what they may import."""
         folder.mkdir(parents=True)
         folder.chmod(0o755)
         for path, (digest, mode) in sorted(self.files.items()):
-            target = Path(f"{folder}/{inside(path).removeprefix('/verifier/')}")
+            target = _laid_out(folder, path)
             for parent in reversed(target.relative_to(folder).parents[:-1]):
                 (folder / parent).mkdir(exist_ok=True)
                 (folder / parent).chmod(0o755)
@@ -76,6 +81,31 @@ class VerifierFiles:
             else:
                 target.write_bytes(data)
                 target.chmod(mode & 0o777 | 0o444)
+        self._lay_out_bytecode(folder)
+
+    def _lay_out_bytecode(self, folder: Path) -> None:
+        """Compile modules once and not at each of a verifier's many runs; nobody can write there later.
+
+        A folder whose bytecode the task itself brought, or that it gave that name, is left as it is.
+        """
+        for path, (_, mode) in self.files.items():
+            home = path.rpartition("/")[0]
+            brought = any(f"{other}/".startswith(f"{home}/{_CACHE}/") for other in self.files)
+            if not path.endswith(".py") or stat.S_ISLNK(mode) or brought:
+                continue
+            source = _laid_out(folder, path)
+            with warnings.catch_warnings(action="ignore"), suppress(SyntaxError, ValueError):
+                code = compiled(source, inside(path))
+                cache = source.parent / _CACHE
+                cache.mkdir(exist_ok=True)
+                cache.chmod(0o755)
+                kept = cache / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+                kept.write_bytes(code)
+                kept.chmod(0o644)
+
+
+def _laid_out(folder: Path, path: str) -> Path:
+    return Path(f"{folder}/{inside(path).removeprefix('/verifier/')}")
 
 
 def inside(path: str) -> str:
