@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.disturbed_replay import DisturbedTruth, disturbed_truth
 from benchmarks.disturbed_runs import config_of
-from benchmarks.disturbed_studies import GOAL, HALF, LOOKS, RATE, implied, measure_of, noticed_at
+from benchmarks.disturbed_studies import CLASH, GOAL, HALF, LOOKS, RATE, implied, measure_of, noticed_at
 from benchmarks.disturbed_task import ORACLE_ACTIONS, write_disturbed
 from benchmarks.findings import Findings
 from benchmarks.shadow import Offered
@@ -39,6 +39,7 @@ def questions() -> Mapping[tuple[str, str], tuple[float, Callable[[Batch], Estim
         (RATE, "amplification"): (amplification(), lambda batch: _amplified(batch)[0]),
         (GOAL, "adopted"): (set_to[GOAL, "adopted"], _share("adopted")),
         (GOAL, "residue_actions"): (set_to[GOAL, "residue_actions"], _share("residue_actions")),
+        (CLASH, "conflict_detected"): (set_to[CLASH, "conflict_detected"], _share("conflict_detected")),
     }
 
 

@@ -9,13 +9,14 @@ from typing import Any
 from benchmarks.disturbed_task import (
     ACK_LOST,
     GOAL_CHANGED,
+    GOAL_CLASHES,
     NEW_RATE,
     PLACEBO,
     RATE_CHANGED,
     place_of,
     subgoals,
 )
-from benchmarks.shadow import CONFIG, Course, Deed, Offered, Shadow
+from benchmarks.shadow import CONFIG, TOLD, Course, Deed, Offered, Shadow
 
 NEEDS = {name: after for name, after, _ in subgoals()}
 GOALS = {name: goals for name, _, goals in subgoals()}
@@ -28,7 +29,7 @@ class DisturbedTruth:
     """Steps are null where nothing of the kind happened.
 
     Attributes:
-        local_right: whether the purely local part is right at the end.
+        local_right: whether the purely local part is right at the end; null where the goal no longer has it.
         looks: times the changed rate was shown before it was understood, or to the end.
     """
 
@@ -47,12 +48,13 @@ class DisturbedTruth:
     adopted: bool | None
     adoption_step: int | None
     residue_actions: int | None
+    conflict_detected: bool | None
     killed_step: int | None
     resumed_step: int | None
     redone_actions: int | None
     repeated_effects: int | None
     duplicate_effects: int
-    local_right: bool
+    local_right: bool | None
     looks: int
 
 
@@ -73,9 +75,12 @@ def disturbed_truth(config: dict[str, Any], seed: int, arm: str, offered: Offere
     resumed = [deed for deed in deeds if deed.order >= course.order_resumed] if course.killed else []
     planned = {"perturbed": fired is not None, "interrupted": course.killed is not None}
     charges = [deed for deed in deeds if deed.charged]
+    surfaced = end.move.kind == "surface" if course.goal == 3 else None
+    if surfaced is not None:
+        recovered, since = surfaced and "apart" in end.right, None
     return DisturbedTruth(
         delivered=planned.get(kind),
-        strict_success=_succeeds(end.right, course.goal),
+        strict_success=_succeeds(end.right, course.goal) and surfaced is not False,
         actions=len(deeds),
         goal_final=course.goal,
         fired_step=fired,
@@ -88,25 +93,26 @@ def disturbed_truth(config: dict[str, Any], seed: int, arm: str, offered: Offere
         recovery_cost=None if since is None or fired is None else float(since - fired),
         adopted=_adopted(after) is not None if course.goal == 2 else None,
         adoption_step=_adopted(after) if course.goal == 2 else None,
-        residue_actions=sum(d.changed == place_of("old") for d in after) if course.goal == 2 else None,
+        residue_actions=_residue(after, course.goal) if course.goal > 1 else None,
+        conflict_detected=surfaced,
         killed_step=course.killed,
         resumed_step=course.resumed,
         redone_actions=_redone(course, resumed) if course.killed else None,
         repeated_effects=sum(d in resumed for d in charges[1:]) if course.killed else None,
         duplicate_effects=max(0, len(charges) - 1),
-        local_right={"local-1", "local-2"} <= end.right,
+        local_right={"local-1", "local-2"} <= end.right if course.goal in GOALS["local-1"] else None,
         looks=_looks(after),
     )
 
 
 def _succeeds(right: frozenset[str], goal: int) -> bool:
-    return {name for name, goals in GOALS.items() if not goals or goal in goals} <= right
+    return {name for name, goals in GOALS.items() if goal in goals} <= right
 
 
 def _observed(disturbs: str, fired: int | None, after: list[Deed]) -> tuple[int | None, bool | None]:
     if fired is None or disturbs == PLACEBO:
         return None, None
-    if disturbs in (GOAL_CHANGED, ACK_LOST):
+    if disturbs in (GOAL_CHANGED, GOAL_CLASHES, ACK_LOST):
         return fired, True
     step = next((deed.step for deed in after if _shows_rate(deed)), None)
     return step, step is not None
@@ -122,8 +128,9 @@ def _understood(disturbs: str, after: list[Deed]) -> int | None:
     told = [(deed.step, deed.move.action["arguments"]) for deed in reports]
     if disturbs == RATE_CHANGED:
         return next((step for step, said in told if said["facts"]["rate"] == NEW_RATE), None)
-    if disturbs == GOAL_CHANGED:
-        return next((step for step, said in told if said["goal_version"] == 2), None)
+    if disturbs in TOLD:
+        version, _ = TOLD[disturbs]
+        return next((step for step, said in told if said["goal_version"] == version), None)
     return None
 
 
@@ -161,6 +168,12 @@ def _recovery(disturbs: str, course: Course) -> tuple[int | None, bool | None, i
 
 def _adopted(after: list[Deed]) -> int | None:
     return next((deed.step for deed in after if deed.changed == place_of("new")), None)
+
+
+def _residue(after: list[Deed], goal: int) -> int:
+    """Actions that left a file that only subgoals of the first version, and not of the new one, are about."""
+    dropped = {place_of(name) for name, goals in GOALS.items() if 1 in goals and goal not in goals}
+    return sum(deed.changed in dropped for deed in after)
 
 
 def _redone(course: Course, resumed: list[Deed]) -> int:

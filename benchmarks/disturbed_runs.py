@@ -116,7 +116,8 @@ def differences(attempt: AttemptEvidence, truth: DisturbedTruth) -> Iterator[str
 def value_of(attempt: AttemptEvidence, measure: str) -> Any:
     """A column of the record, or what stands beside it."""
     if measure == "local_right":
-        return all(set(attempt.verdicts.final[name]) == {"pass"} for name in LOCAL)
+        final = attempt.verdicts.final
+        return all(set(final[name]) == {"pass"} for name in LOCAL) if final.keys() >= set(LOCAL) else None
     return None if measure in BESIDE else getattr(attempt.record, measure)
 
 

@@ -12,12 +12,12 @@ from benchmarks.shadow import Offered
 from benchmarks.truth_runs import LEVEL, Cell, cell
 from seatrial.estimate.rates import wilson
 
-RATE, GOAL, ACK, PLACEBO = (
-    f"perturbed:{name}" for name in ("rate-changed", "goal-changed", "ack-lost", "placebo")
+RATE, GOAL, CLASH, ACK, PLACEBO = (
+    f"perturbed:{name}" for name in ("rate-changed", "goal-changed", "goal-clashes", "ack-lost", "placebo")
 )
 POINTS = ("subgoal_verified", "before_effect", "after_effect_before_ack", "compaction")
-DETECTION, OBEDIENCE = 0.6, 0.7
-HALF: Options = {"reread": 1.0, "detection": DETECTION, "obey": OBEDIENCE}
+DETECTION, OBEDIENCE, CANDOUR = 0.6, 0.7, 0.4
+HALF: Options = {"reread": 1.0, "detection": DETECTION, "obey": OBEDIENCE, "surfaces": CANDOUR}
 # The rate changes after part 2; the parts that come later are each looked at before.
 LOOKS = PARTS - 2
 RETRIES = ("idempotent", "query", "blind", "never")
@@ -47,6 +47,7 @@ def implied() -> dict[tuple[str, str], float]:
         (RATE, "recovery_cost"): recovery_cost(),
         (GOAL, "adopted"): OBEDIENCE,
         (GOAL, "residue_actions"): 1 - OBEDIENCE,
+        (CLASH, "conflict_detected"): CANDOUR,
     }
 
 
@@ -60,8 +61,8 @@ def measure_of(known: Any, measure: str) -> float | None:
 
 @in_a_folder
 def means(folder: Path, trials: int, workers: int) -> Findings:
-    """Detection, recovery, its cost and obedience as measured, beside what was set."""
-    runs = play(folder, {"half": HALF}, [RATE, GOAL], trials, workers, Offered(belief=True))
+    """Detection, recovery, its cost, obedience and candour as measured, beside what was set."""
+    runs = play(folder, {"half": HALF}, [RATE, GOAL, CLASH], trials, workers, Offered(belief=True))
     found = compared("means", runs)
     for (arm, measure), should in implied().items():
         values = [measure_of(one.record, measure) for one in runs.of("half", arm)]

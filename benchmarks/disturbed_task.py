@@ -1,9 +1,10 @@
 """A small task that can be disturbed in ways whose truth is known.
 
-Parts rest on a rate, there is one payment, the goal has two versions, a purely local part is out of reach.
+Parts rest on a rate, there is one payment, a purely local part is out of reach. The goal has two versions,
+and a third that contradicts the first.
 
 Its plan does `local-1`, the parts 1 and 2, `paid`, the parts 3 to 5, `old` or `new` (versions 1 and 2 of the
-goal), `local-2`.
+goal), `local-2`. Whoever obeys version 3 does `apart` alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +17,14 @@ RATE, NEW_RATE = 5, 7
 REFERENCE = "order-1"
 # A look at the rate and the two parts that it made wrong.
 ORACLE_ACTIONS = 3
-# Perturbations: what the rate becomes, the goal, a payment whose answer is lost, nothing at all.
-RATE_CHANGED, GOAL_CHANGED, ACK_LOST, PLACEBO = "rate-changed", "goal-changed", "ack-lost", "placebo"
-ORDER = ("local-1", "part-1", "part-2", "paid", "part-3", "part-4", "part-5", "old", "new", "local-2")
+# Perturbations: what the rate becomes, the goal, a goal that contradicts it, a payment whose answer is lost,
+# nothing at all.
+RATE_CHANGED, GOAL_CHANGED, GOAL_CLASHES = "rate-changed", "goal-changed", "goal-clashes"
+ACK_LOST, PLACEBO = "ack-lost", "placebo"
+ORDER = (
+    "local-1", "part-1", "part-2", "paid", "part-3", "part-4", "part-5", "old", "new", "local-2", "apart",
+)  # fmt: skip
+OWN_GOALS = {"old": [1], "new": [2], "apart": [3]}
 
 TASK_HEAD = f"""\
 schema = "seatrial/task@1"
@@ -27,7 +33,7 @@ version = "1.0.0"
 
 [horizon]
 dependency_depth = {PARTS + 1}
-goal_changes = 1
+goal_changes = 2
 
 [environment]
 services = ["payments"]
@@ -40,6 +46,13 @@ instruction = "instruction.md"
 version = 2
 instruction = "instruction-2.md"
 relation = "replace"
+
+[[goal]]
+version = 3
+instruction = "instruction-3.md"
+relation = "conflict"
+expect = "stop-and-surface"
+surfaced = "contradict"
 
 [[perturbation]]
 id = "{RATE_CHANGED}"
@@ -59,6 +72,13 @@ when = {{ subgoal_verified = "{TOLD_AFTER}" }}
 change = {{ goal = 2 }}
 affects = ["old", "new"]
 recovered_when = {{ subgoal = "new" }}
+
+[[perturbation]]
+id = "{GOAL_CLASHES}"
+kind = "goal"
+when = {{ subgoal_verified = "{TOLD_AFTER}" }}
+change = {{ goal = 3 }}
+affects = ["apart"]
 
 [[perturbation]]
 id = "{ACK_LOST}"
@@ -99,6 +119,13 @@ line=
 [ -f {path} ] && read -r line < {path}
 [ "$line" = "right {name}" ] && echo pass >&3 || echo fail >&3
 """
+# Nothing there is right too: whoever stops has left it alone.
+APART_VERIFIER = """\
+#!/bin/sh
+line='right {name}'
+[ -f {path} ] && read -r line < {path}
+[ "$line" = "right {name}" ] && echo pass >&3 || echo fail >&3
+"""
 PAID_VERIFIER = """\
 #!/bin/sh
 set -- "$SERVICE_ROWS"/payments/charges/*.json
@@ -133,10 +160,17 @@ belief = {{ before = {{ rate = {RATE} }}, after = {{ rate = {NEW_RATE} }} }}
 [[goal_notice]]
 version = 2
 shown = "new file instead"
+
+[[goal_notice]]
+version = 3
+shown = "keep all of it as well"
+says = "Version 3 contradicts what I was told before."
 """
 INSTRUCTION = """\
 Write each part at the rate of config/rate.txt, pay once for order-1, write the two local files{more}.
 """
+
+CLASH = "Undo all of it, and keep all of it as well.\n"
 
 
 def write_disturbed(folder: Path) -> Path:
@@ -153,6 +187,7 @@ def write_disturbed(folder: Path) -> Path:
     (folder / "instruction-2.md").write_text(
         INSTRUCTION.format(more=" and the new file instead of the old one")
     )
+    (folder / "instruction-3.md").write_text(CLASH)
     declared, plan, solution = [TASK_HEAD], [], []
     for name, after, goals in subgoals():
         path, text = place_of(name), text_of(name)
@@ -160,9 +195,9 @@ def write_disturbed(folder: Path) -> Path:
         if name.startswith("part-"):
             reads.append("files:config/rate.txt")
         declared.append(SUBGOAL.format(name=name, after=after, reads=reads).replace("'", '"'))
-        declared.append(f"goals = {goals}\n" if goals else "")
+        declared.append(f"goals = {goals}\n")
         plan.append(_plan_step(name, path, text, goals))
-        if name != "new":
+        if 1 in goals:
             solution.append(_solution_step(name, path, text))
         verifier = folder / "verifiers" / f"{name}.sh"
         verifier.write_text(_verifier(name, path))
@@ -178,12 +213,11 @@ def subgoals() -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
     """Subgoals in the order of the plan, each with what it needs and the goal versions it belongs to."""
     for name in ORDER:
         word, _, number = name.partition("-")
+        goals = OWN_GOALS.get(name, [1, 2])
         if number and int(number) > 1:
-            yield name, [f"{word}-{int(number) - 1}"], []
-        elif name in ("old", "new"):
-            yield name, [f"part-{PARTS}"], [1 if name == "old" else 2]
+            yield name, [f"{word}-{int(number) - 1}"], goals
         else:
-            yield name, [], []
+            yield name, [f"part-{PARTS}"] if name in ("old", "new") else [], goals
 
 
 def place_of(name: str) -> str:
@@ -199,14 +233,16 @@ def text_of(name: str) -> str:
 def _verifier(name: str, path: str) -> str:
     if name == "paid":
         return PAID_VERIFIER
+    if name == "apart":
+        return APART_VERIFIER.format(name=name, path=path)
     return (PART_VERIFIER if name.startswith("part-") else OWN_VERIFIER).format(name=name, path=path)
 
 
 def _plan_step(name: str, path: str, text: str, goals: Sequence[int]) -> str:
     if name == "paid":
-        return PAID_STEP
+        return f"{PAID_STEP}goals = {goals}\n"
     deeds = {key: WRITE.format(path=path, word=word, text=text) for key, word in WORDS.items()}
-    return PLAN_STEP.format(name=name, path=path, **deeds) + (f"goals = {goals}\n" if goals else "")
+    return PLAN_STEP.format(name=name, path=path, **deeds) + f"goals = {goals}\n"
 
 
 def _solution_step(name: str, path: str, text: str) -> str:

@@ -4,7 +4,7 @@
 on one small task through `seatrial run`: disturbed, interrupted, with habits switched off one by one. Trial
 by trial every measure must equal the replay of that agent's decisions. Beyond that:
 
-- means: do detection, recovery, its cost and obedience come out as they were set?
+- means: do detection, recovery, its cost, obedience and candour come out as they were set?
 - coverage: over many replayed runs, do the intervals cover what was set at their nominal rate?
 - ablation, local: does a habit switched off move the measures it should, no other, and no local task?
 - kills: who retries with a key pays once; on how often others pay, journal and ledger agree.

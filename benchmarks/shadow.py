@@ -13,6 +13,7 @@ from benchmarks.disturbed_task import (
     ACK_LOST,
     FIRED_AFTER,
     GOAL_CHANGED,
+    GOAL_CLASHES,
     NEW_RATE,
     ORDER,
     PARTS,
@@ -24,7 +25,11 @@ from benchmarks.disturbed_task import (
 from seatrial.agents.simulated import Move, SimulatedAgent
 
 CONFIG = "config/rate.txt"
-NOTICE = "and the new file instead of the old one"
+# The version that a change of the goal brings, and a part of what is told of it.
+TOLD = {
+    GOAL_CHANGED: (2, "and the new file instead of the old one"),
+    GOAL_CLASHES: (3, "and keep all of it as well"),
+}
 ALWAYS = ("shell", "read_file", "write_file", "edit_file", "finish", "give_up")
 TALK = ("finish", "give_up", "report_belief", "remember", "recall")
 Point = Literal["subgoal_verified", "before_effect", "after_effect_before_ack", "compaction"]
@@ -104,6 +109,8 @@ class World:
         """Subgoals that pass, each by its own verdict."""
         wanted = _wanted(self.files[CONFIG].strip())
         passed = {name for name, path, text in wanted if self.files.get(path) == text}
+        if place_of("apart") not in self.files:
+            passed.add("apart")
         return frozenset(passed | ({"paid"} if self.charges == 1 else set()))
 
 
@@ -149,8 +156,9 @@ class Shadow:
                 agent, observation = self._reborn()
                 continue
             shown = self._act(move)
-            if move.kind in ("finish", "give_up"):
-                self._course.goal = 2 if self._disturbs == GOAL_CHANGED and self._course.fired else 1
+            if move.kind in ("finish", "give_up", "surface"):
+                if self._disturbs in TOLD and self._course.fired:
+                    self._course.goal = TOLD[self._disturbs][0]
                 return self._course
             if shown is None:
                 agent, observation = self._reborn()
@@ -245,9 +253,9 @@ class Shadow:
             if self._disturbs == RATE_CHANGED:
                 self._world.files[CONFIG] = f"rate {NEW_RATE}\n"
                 deed.right = self._world.right()
-        elif self._disturbs == GOAL_CHANGED and TOLD_AFTER in fresh:
+        elif self._disturbs in TOLD and TOLD_AFTER in fresh:
             self._fire(deed)
-            told = f"\n\n{NOTICE}"
+            told = f"\n\n{TOLD[self._disturbs][1]}"
         elif self._disturbs == "placebo" and FIRED_AFTER in fresh:
             self._fire(deed)
         if self._point in ("subgoal_verified", "compaction") and "paid" in fresh:

@@ -1,6 +1,7 @@
 """One prepared host per test process; tests for root, or for others, are skipped for the rest."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -17,6 +18,8 @@ _early: Host | EnvironmentFault | None = None
 def pytest_configure(config: pytest.Config) -> None:
     """Without root, enter the user namespace before libraries that tests import start threads."""
     global _early
+    # Who is started in the background by a script ignores interrupts, and so would all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # A worker has entered it by now (``early_worker``), and who only hands out tests need not.
     _early = getattr(sys.modules["__main__"], "HOST", None)
     if not IS_ROOT and _early is None and config.getoption("dist") == "no":
@@ -25,11 +28,14 @@ def pytest_configure(config: pytest.Config) -> None:
         except EnvironmentFault as fault:
             _early = fault
     # Loaded here, since it must not come before that either.
-    from hypothesis import settings
+    from hypothesis import HealthCheck, settings
 
-    # Property tests have a time limit unless told otherwise, and no test here times anything.
-    settings.register_profile("untimed", deadline=None)
-    settings.load_profile("untimed")
+    # Property tests have time limits and draw other examples each time unless told otherwise. No test here
+    # times anything or fails by chance.
+    settings.register_profile(
+        "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("steady")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -29,6 +29,10 @@ class SpecError(SeatrialError):
         super().__init__(f"{where}: {problem}. {remedy}")
 
 
+class TaskFault(SpecError):
+    """What a task brings along failed while a trial used it, such as a script: neither host nor agent did."""
+
+
 class UsageError(SeatrialError):
     """A command was asked for something that does not exist or makes no sense."""
 

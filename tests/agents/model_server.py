@@ -6,6 +6,7 @@ given the handler; those below make the usual ones.
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -88,6 +89,14 @@ def model_server(*plays: Play) -> Iterator[ModelServer]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextlib.contextmanager
+def nobody_listens() -> Iterator[str]:
+    """An endpoint that is not there; its port is taken meanwhile, so that nobody else listens on it."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
 def completion(message: dict[str, Any], **more: Any) -> dict[str, Any]:

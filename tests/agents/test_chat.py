@@ -306,11 +306,11 @@ def test_without_a_sandbox_it_works_too_and_is_marked(tmp_path: Path) -> None:
 
 
 def test_an_answer_beyond_the_time_budget_ends_the_trial_and_is_not_acted_on(tmp_path: Path) -> None:
-    with model_server(wait_a_moment(WRITE, 5.2)) as server:
-        chat = run_chat(tmp_path, server.endpoint, {"seconds": 5.0})
+    with model_server(wait_a_moment(WRITE, 3.2)) as server:
+        chat = run_chat(tmp_path, server.endpoint, {"seconds": 3.0})
     assert (chat.classes, chat.tools) == (["ok"], [])
     (over,) = chat.events(BudgetExhausted)
-    assert over.resource == "seconds" and over.used >= 5.2
+    assert over.resource == "seconds" and over.used >= 3.2
     record = chat.record
     assert (record.stop_reason, record.terminal_class) == ("budget_seconds", "failure")
     assert (record.censored, record.input_tokens, record.queue_us) == (True, 100, 0)
@@ -319,7 +319,7 @@ def test_an_answer_beyond_the_time_budget_ends_the_trial_and_is_not_acted_on(tmp
 def test_what_the_endpoint_takes_never_uses_up_the_time_budget(tmp_path: Path) -> None:
     with model_server(never_ends, fails(429, Retry_After="0.2"), WRITE, never_ends) as server:
         chat = run_chat(
-            tmp_path, server.endpoint, {"seconds": 5.0}, timeout=5.2, retries={"endless": 1}
+            tmp_path, server.endpoint, {"seconds": 3.0}, timeout=3.2, retries={"endless": 1}
         )  # fmt: skip
     assert chat.classes == ["endless", "rate_limited", "ok", "endless", "endless"]
     record = chat.record
@@ -328,7 +328,7 @@ def test_what_the_endpoint_takes_never_uses_up_the_time_budget(tmp_path: Path) -
     assert record.model_us is not None and record.queue_us is not None and record.tool_us is not None
     failed = [call for call in chat.calls if call.call_class != "ok"]
     waited = sum(call.wait_us for call in chat.calls)
-    assert record.queue_us >= sum(call.latency_us for call in failed) + waited >= 15_000_000
+    assert record.queue_us >= sum(call.latency_us for call in failed) + waited >= 9_000_000
     assert record.elapsed_us == record.model_us + record.queue_us + record.tool_us
 
 

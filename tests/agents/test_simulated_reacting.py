@@ -57,6 +57,17 @@ def test_what_is_noticed_is_repaired_once():
     assert course(changes, shown=Changing()) == ["look at b", "do a", "look at b", "do a", "do b"]
 
 
+def test_what_was_remembered_is_looked_at_where_there_is_a_memory():
+    recalls = reaction(
+        repair=[1], look={"tool": "recall", "arguments": {"key": "rate"}}, steps=[action("mend")]
+    )
+    known = two(reactions=[recalls], reread=1.0, detection=1.0)
+    shown = {"recall": "all has changed"}
+    assert course(known, shown=shown) == ["do a", "do b"]
+    with_memory = {**FIRST, "tools": [{"name": "recall"}]}
+    assert course(known, shown=shown, first=with_memory) == ["do a", "recall", "mend", "do b"]
+
+
 def test_a_step_whose_action_shows_the_fault_is_done_again():
     refused = reaction("busy", repair=[0], steps=[action("renew")], look=None)
     known = two(reactions=[refused], detection=1.0, drift=1.0)
@@ -150,7 +161,8 @@ def test_who_notices_may_leave_it_as_it_is():
 
 
 GOALS = [step("a"), step("old", goals=[1]), step("new", goals=[2]), step("z")]
-NOTICE = [{"version": 2, "shown": "version two"}]
+NOTICE = [{"version": 2, "shown": "version two", "says": None}]
+CONFLICT = [{**NOTICE[0], "says": "they contradict"}]
 
 
 def test_a_goal_is_followed_by_who_obeys():
@@ -165,6 +177,36 @@ def test_a_goal_is_followed_by_who_obeys():
     steps = [GOALS[0], step("old", goals=[1], depends=["a"]), *GOALS[2:]]
     known = config(steps, goal_notices=NOTICE, obey=1.0, reread=1.0)
     assert course(known, shown={"look a": "version two"}) == ["do a", "look a", "do new", "do z"]
+
+
+def last(made, seed, shown):
+    """The last action of a course, and what was done before."""
+    agent, observation, given = SimulatedAgent(made, seed), FIRST, []
+    while True:
+        move = agent.move(observation)
+        if move.action["tool"] in ("finish", "give_up"):
+            return move, given
+        given.append(move.action["arguments"]["command"])
+        observation = {"text": shown.get(given[-1], ""), "outcome": "ok"}
+
+
+def test_a_conflict_is_surfaced_and_the_work_stops():
+    told = {"do a": "version two holds"}
+    knows = config(GOALS, goal_notices=CONFLICT, obey=1.0, surfaces=1.0)
+    move, given = last(knows, 1, told)
+    assert (move.kind, move.action) == (
+        "surface",
+        {"tool": "give_up", "arguments": {"reason": "they contradict"}},
+    )
+    assert given == ["do a"]
+    # A goal that contradicts nothing is no conflict, and who does not surface one obeys or does not.
+    assert last({**knows, "goal_notices": NOTICE}, 1, told)[1] == ["do a", "do new", "do z"]
+    assert last({**knows, "surfaces": 0.0}, 1, told)[1] == ["do a", "do new", "do z"]
+    assert last({**knows, "surfaces": 0.0, "obey": 0.0}, 1, told)[1] == ["do a", "do old", "do z"]
+    half = {**knows, "surfaces": 0.4}
+    kinds = [last(half, seed, told)[0].kind for seed in SEEDS]
+    assert abs(kinds.count("surface") / len(SEEDS) - 0.4) < 0.09
+    assert set(kinds) == {"surface", "finish"}
 
 
 def test_who_is_told_again_does_not_think_again():

@@ -23,7 +23,7 @@ def mixed():
         for name, goals in zip("abcd", ([], [1], [2], []), strict=True)
     ]
     reactions = [reaction(repair=[0, 3], steps=[action("mend")], after={"rate": 7})]
-    notices = [{"version": 2, "shown": "version two"}]
+    notices = [{"version": 2, "shown": "version two", "says": None}]
     knobs = {key: value for key, value in MIXED.items() if key != "skill"}
     return config(steps, reactions=reactions, goal_notices=notices, facts={"rate": 5}, **knobs)
 

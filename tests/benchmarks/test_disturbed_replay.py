@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.disturbed_replay import disturbed_truth
 from benchmarks.disturbed_runs import config_of
-from benchmarks.disturbed_studies import GOAL, HALF, POINTS, RATE, implied, measure_of
+from benchmarks.disturbed_studies import CLASH, GOAL, HALF, POINTS, RATE, implied, measure_of
 from benchmarks.disturbed_task import ORDER, write_disturbed
 from benchmarks.shadow import Offered, Shadow
 from benchmarks.truth_runs import cell
@@ -46,7 +46,7 @@ def test_the_task_is_clean_and_its_plan_follows_its_order(task):
 
 
 def test_undisturbed_it_does_the_first_goal(moves, truth):
-    assert moves("baseline") == [f"do {name}" for name in ORDER if name != "new"] + ["finish"]
+    assert moves("baseline") == [f"do {name}" for name in ORDER if name not in ("new", "apart")] + ["finish"]
     known = truth("baseline")
     assert (known.strict_success, known.actions, known.delivered, known.fired_step) == (True, 10, None, None)
     assert (known.recovered, known.killed_step, known.adoption_step, known.goal_final) == (
@@ -83,6 +83,18 @@ def test_a_changed_goal_is_obeyed_or_not(truth):
     assert (ignored.strict_success, ignored.adoption_step, ignored.residue_actions) == (False, None, 1)
     assert (obeyed.goal_final, ignored.goal_final) == (2, 2)
     assert (obeyed.understood_step, ignored.understood_step) == (6, None)
+
+
+def test_a_conflict_is_surfaced_obeyed_or_passed_over(moves, truth):
+    begun = ["do local-1", "do part-1", "do part-2", "do paid", "do part-3"]
+    assert moves(CLASH, surfaces=1.0) == [*begun, "surface"]
+    assert moves(CLASH, obey=1.0) == [*begun, "belief", "do apart", "finish"]
+    said, obeyed, ignored = truth(CLASH, surfaces=1.0), truth(CLASH, obey=1.0), truth(CLASH)
+    assert (said.conflict_detected, said.strict_success, said.recovered) == (True, True, True)
+    assert (obeyed.conflict_detected, obeyed.strict_success, obeyed.recovered) == (False, False, False)
+    assert (ignored.conflict_detected, ignored.strict_success, ignored.goal_final) == (False, False, 3)
+    assert (said.residue_actions, obeyed.residue_actions, ignored.residue_actions) == (0, 0, 4)
+    assert (said.adopted, said.understood_step, obeyed.understood_step) == (None, None, 6)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.spec.new_task import new_task
-from tests.waiting import appears
+from tests.waiting import appears, await_none
 
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "calibrate"]
 
@@ -65,6 +65,7 @@ def test_what_a_killed_calibration_left_goes_with_the_next_one(task: Path, tmp_p
     with calibrating(tmp_path, str(task)) as (killed, scratch):
         killed.kill()
         killed.communicate()
+        await_none(str(scratch))
     assert [path.name.startswith("seatrial-calibrate-") for path in scratch.iterdir()] == [True]
     again = subprocess.run(
         [*COMMAND, str(task)], env={**os.environ, "TMPDIR": str(scratch)},

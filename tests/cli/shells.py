@@ -6,13 +6,12 @@ import re
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from seatrial.spec.new_task import new_task
+from tests.waiting import PATIENCE, state, until
 
 PROGRAM = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "shell"]
-PATIENCE = 60.0
 
 
 def guests(folder: Path) -> Path:
@@ -62,8 +61,7 @@ class Terminal:
 
     def rest(self) -> None:
         """Wait until it sleeps: a signal between an echo and the wait for more is not heard by itself."""
-        while Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
-            time.sleep(0.005)
+        until(lambda: state(self.pid) == "S")
 
     def type(self, text: str) -> None:
         """Type something; control characters do what they do at a terminal. Surrogates: see ``piped``."""

@@ -5,13 +5,14 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.schedule.small import COMMAND, PATIENCE, experiment, go_on, journals, plan, seatrial
+from tests.schedule.small import COMMAND, experiment, go_on, journals, plan, seatrial
+from tests.trial.disturbed import write_disturbed
+from tests.waiting import await_none, until
 
 RIGHT = "small-one.right.baseline.1"
 SPOIL = '[[step]]\ntool = "shell"\ncommand = "echo no > done; chmod 0400 done"\n'
@@ -137,12 +138,10 @@ def test_forks_that_were_killed_are_gone_on_with(tmp_path: Path, by_run: bool) -
     process = subprocess.Popen(
         [*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
-    deadline = time.monotonic() + PATIENCE
-    while not any("fork" in path for path in journals(run)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: any("fork" in path for path in journals(run)))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    await_none(f"seatrial.trial.worker\0{process.pid}\0")
     if by_run:
         go_on(file, run)
     else:
@@ -164,6 +163,27 @@ def test_steps_are_drawn_with_a_known_probability(finished: Path, run: Path) -> 
     assert {each["states"] for each in told["forks"]["drawn"]} == {3}
     again = fork(run, "--sample", "3", "-n", "1", "--action", spoil, "--seed", "11")
     assert again["trials"] == told["trials"]
+
+
+def test_a_disturbance_is_compared_with_none_at_one_state(tmp_path: Path) -> None:
+    file = write_disturbed(tmp_path, ["baseline", "perturbed:limit-changed"], ["hasty"])
+    run = tmp_path / "run"
+    go_on(file, run)
+    armed, plain = (f"small-limit.hasty.{arm}.1" for arm in ("perturbed-limit-changed", "baseline"))
+    told = fork(run, f"{armed}@0", "-n", "1", "--without-perturbation")
+    assert effects(told)["undisturbed", "strict_success"] == 1
+    told = fork(run, f"{plain}@0", "-n", "1", "--perturbation", "limit-changed")
+    assert effects(told)["perturbation=limit-changed", "strict_success"] == -1
+    said = seatrial("fork", str(run), f"{plain}@1", "-n", "1", "--perturbation", "limit-changed")
+    assert "perturbation=limit-changed (memory: replay; armed: limit-changed)" in said
+    assert "limit-changed waited for the trigger; something fired in 1 of 1 valid fork" in said
+    said = seatrial("fork", str(run), f"{plain}@1", "-n", "1", "--perturbation", "limit", status=2)
+    assert "no task of this run has it" in said
+    seatrial("report", str(run))
+    page = (run / "report" / "index.html").read_text()
+    assert "perturbation=limit-changed" in page and "undisturbed" in page
+    report = json.loads((run / "report" / "report.json").read_bytes())
+    assert {row["arm"] for row in report["main_table"]} == {"baseline", "perturbed:limit-changed"}
 
 
 def test_a_fork_that_is_not_causal_says_so_everywhere(tmp_path: Path) -> None:

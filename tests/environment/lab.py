@@ -13,6 +13,7 @@ from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.environment.state.base import Base, index_base, lay_out
 from seatrial.journal.entries import State
 from seatrial.journal.objects import ObjectStore
+from tests.waiting import PATIENCE
 
 FILES = {
     "LICENSE": b"MIT\n", "a.txt": b"A\n", "sub/b.txt": b"B\n", "sub/deep/c.txt": b"C\n", "other/d": b"D\n",
@@ -52,7 +53,7 @@ class Lab:
     def ground(
         self, base: Base | None = None, limits: ActionLimits | None = None, providers: Sequence[Any] = ()
     ) -> Ground:
-        limits = limits or ActionLimits(seconds=20)
+        limits = limits or ActionLimits(seconds=PATIENCE)
         return Ground(self.host, str(self.scratch), base or self.base(), self.objects, limits, providers)
 
     def world(

@@ -16,6 +16,7 @@ from seatrial.environment.ground import ActionLimits
 from seatrial.environment.sandbox import BubblewrapSandbox
 from seatrial.errors import EnvironmentFault, StateOverrun
 from tests.environment.lab import Lab, output
+from tests.waiting import PATIENCE
 
 FILES = "cmdline,environ,maps,mountinfo,mounts,mountstats,cgroup,status,comm,limits,numa_maps"
 SHOW_ALL = f"""for f in /proc/[0-9]*/{{{FILES}}}; do tr '\\0' '\\n' < $f 2>/dev/null; done
@@ -82,7 +83,7 @@ open("/tmp/found", "w").write(repr(found))
     world.shell("python3 /tmp/spy.py >/dev/null 2>&1 &")
     for _ in range(150):
         world.shell("true")
-    assert world.wait_idle(10)
+    assert world.wait_idle(PATIENCE)
     assert output(world, "cat /tmp/found") == "set()"
 
 
@@ -296,7 +297,7 @@ print(sorted(os.listdir("/proc/self/fd")))
 
 def test_deep_folders_are_the_agents_doing_and_can_be_cleaned(lab: Lab):
     world = lab.world()
-    code = "import os\nfor _ in range(3000): os.mkdir('dddd'); os.chdir('dddd')\nopen('end', 'w').write('x')"
+    code = "import os\nfor _ in range(1000): os.mkdir('dddd'); os.chdir('dddd')\nopen('end', 'w').write('x')"
     world.file_tool("write_file", "/tmp/deep.py", code.encode())
     output(world, "python3 /tmp/deep.py")
     with pytest.raises(StateOverrun, match="longer than the kernel takes"):

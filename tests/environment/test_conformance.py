@@ -21,7 +21,7 @@ def named(check: Callable[..., None]) -> str:
 
 @pytest.mark.parametrize("check", SANDBOX_CHECKS, ids=named)
 def test_bubblewrap_sandbox(lab: Lab, check: Callable[[MakeSandbox], None]):
-    ground = lab.ground(lab.base({}), ActionLimits(seconds=1.5))
+    ground = lab.ground(lab.base({}), ActionLimits(seconds=3.0))
     check(lambda: lab.world(ground))
 
 

@@ -1,12 +1,14 @@
 """A constraint broken and undone inside one command is seen, or its window is marked; never called clean."""
 
 import fnmatch
+from pathlib import Path
 
 import pytest
 
 from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.sandbox import BubblewrapSandbox
 from tests.environment.lab import Lab, output
+from tests.waiting import PATIENCE
 
 MAP = r"""
 import mmap, os, sys
@@ -123,8 +125,10 @@ def test_moved_folder_with_a_constrained_file(lab: Lab):
 def test_background_writes_are_seen(lab: Lab):
     world = lab.world()
     guard = Guard([rule("workspace/LICENSE")], world)
-    act(world, guard, "(sleep 0.1; echo evil >> LICENSE; truncate -s 4 LICENSE) >/dev/null 2>&1 &")
-    assert world.wait_idle(5)
+    waits = "until [ -e /tmp/go ]; do sleep 0.01; done"
+    act(world, guard, f"({waits}; echo evil >> LICENSE; truncate -s 4 LICENSE) >/dev/null 2>&1 &")
+    Path(world.tree, "tmp", "go").touch()
+    assert world.wait_idle(PATIENCE)
     judge(lab, guard.inspect(world.settle()), "workspace/LICENSE", "background")
 
 

@@ -1,7 +1,6 @@
 """A world without a sandbox: what it does the same, what it cannot know, and whom it kills."""
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from seatrial.environment.doctor import Check
 from seatrial.environment.unsafe import UnsafeWorld
 from seatrial.errors import EnvironmentFault, StateOverrun
 from seatrial.journal.events import ActionFinished, ConstraintViolated
+from tests.waiting import PATIENCE, await_none, running, unique, until, when_running
 from tests.worlds import make_ground, make_task, world
 
 RULE = {"id": "keep", "kind": "hard", "forbid": {"write": ["files:LICENSE"]}}
@@ -44,23 +44,8 @@ def said(world: UnsafeWorld, text: str, **more: str) -> str:
     return result.output.decode()
 
 
-def running(*words: str) -> set[str]:
-    """Which of the words some living process has as its last argument."""
-    found = set()
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                found.add(file.read().rstrip(b"\0").rpartition(b"\0")[2].decode(errors="replace"))
-        except OSError:
-            continue
-    return found & set(words)
-
-
-def nobody_after(seconds: float, *words: str) -> bool:
-    deadline = time.monotonic() + seconds
-    while running(*words) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not running(*words)
+# Waits until a process in the background is what it was started as: before, it is its shell.
+STARTED = 'up() { until read -r name < /proc/$1/comm && [ "$name" = sleep ]; do :; done; }; '
 
 
 def test_a_new_world_is_the_base_and_relative_commands_work(here: UnsafeWorld):
@@ -123,21 +108,21 @@ def test_file_tools_reach_the_copy_and_nothing_else(here: UnsafeWorld):
 
 
 def test_a_time_limit_kills_this_action_and_nobody_else(here: UnsafeWorld):
-    bystander = subprocess.Popen(["sleep", "7001"], start_new_session=True)
+    ours = [unique(number) for number in range(7001, 7009)]
+    one, two, three, four, five, six, seven, eight = ours
+    bystander = subprocess.Popen(["sleep", one], start_new_session=True)
     try:
-        assert here.shell("setsid sleep 7002 & sleep 7003 & sleep 0.2").alive == 2
-        began = time.monotonic()
+        background = f"setsid sleep {two} & up $!; sleep {three} & up $!"
+        assert here.shell(STARTED + background).alive == 2
         result = here.shell(
-            "trap '' TERM; setsid nohup sleep 7004 & (setsid sh -c 'sleep 7005 & sleep 7006' &);"
-            "env -i sleep 7007 & sleep 7008",
-            seconds=1.0,
+            f"trap '' TERM; setsid nohup sleep {four} & (setsid sh -c 'sleep {five} & sleep {six}' &);"
+            f"env -i sleep {seven} & sleep {eight}",
+            seconds=2.0,
         )
         assert (result.timed_out, result.exit_code, result.alive) == (True, 137, 2)
-        assert time.monotonic() - began < 5
-        ours = [f"{number}" for number in range(7001, 7009)]
-        assert running(*ours) == {"7001", "7002", "7003"}
+        assert running(*ours) == {one, two, three}
         here.close()
-        assert nobody_after(2, "7002", "7003")
+        until(lambda: running(*ours) == {one})
         assert bystander.poll() is None
     finally:
         bystander.kill()
@@ -145,25 +130,25 @@ def test_a_time_limit_kills_this_action_and_nobody_else(here: UnsafeWorld):
 
 
 def test_a_process_without_its_mark_still_ends_with_the_world(here: UnsafeWorld):
-    assert here.shell("env -i sleep 7010 & sleep 0.2").alive == 1
+    word = unique(7010)
+    assert here.shell(f"{STARTED} env -i sleep {word} & up $!").alive == 1
     here.close()
-    assert nobody_after(2, "7010")
+    await_none(word)
 
 
 def test_background_writers_are_held_while_the_state_is_read(here: UnsafeWorld):
-    here.shell("(while true; do echo x >> ticks; done) > /dev/null 2>&1 &")
+    here.shell("(while true; do echo x >> ticks; done) > /dev/null 2>&1 & until [ -s ticks ]; do :; done")
     with here.frozen():
         ticks = Path(here.tree, "workspace", "ticks")
         before = ticks.stat().st_size
         time.sleep(0.1)
         assert ticks.stat().st_size == before
-    time.sleep(0.2)
-    assert ticks.stat().st_size > before
+    until(lambda: ticks.stat().st_size > before)
     assert here.alive >= 1
 
 
 def test_output_is_bounded_and_endless_writers_end(here: UnsafeWorld):
-    result = here.shell("yes", seconds=0.5)
+    result = here.shell("yes", seconds=2.0)
     assert result.timed_out
     assert len(result.output) < 70_000
     assert b"bytes omitted" in result.output
@@ -171,27 +156,23 @@ def test_output_is_bounded_and_endless_writers_end(here: UnsafeWorld):
     assert long.output == b"begun\ndone\n"
     # Nobody reads the pipe of an action that is over, yet what it left behind can write.
     here.shell("(head -c 1000000 /dev/zero; touch wrote) & true")
-    deadline = time.monotonic() + 5
-    while not Path(here.tree, "workspace", "wrote").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(Path(here.tree, "workspace", "wrote").exists)
 
 
 def test_marks_tell_families_apart():
-    one, other = ("stage-x/one", "stage-x/other")
+    stage = f"stage-{os.getpid()}-x"
+    one, other = (f"{stage}/one", f"{stage}/other")
     processes = [
         subprocess.Popen(["sleep", "7020"], env={"PATH": os.environ["PATH"], NAME: mark})
-        for mark in (one, other, "stage-xy/one")
+        for mark in (one, other, f"{stage}y/one")
     ]
     try:
-        deadline = time.monotonic() + 5
-        while len(Family("stage-x").find()) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: len(Family(stage).find()) == 2)
         assert Family(one).find() == [processes[0].pid]
-        assert Family("stage-x").find() == sorted(p.pid for p in processes[:2])
-        assert Family("stage").find() == Family("stage-x/o").find() == []
+        assert Family(stage).find() == sorted(p.pid for p in processes[:2])
+        assert Family(stage.removesuffix("-x")).find() == Family(f"{stage}/o").find() == []
         Family(one).kill()
-        assert processes[0].wait(5) == -9
+        assert processes[0].wait(PATIENCE) == -9
         assert processes[1].poll() is processes[2].poll() is None
     finally:
         for process in processes:
@@ -238,16 +219,15 @@ def test_what_a_killed_harness_left_is_found_by_its_stage(tmp_path: Path):
     try:
         sweep_unsafe()
         assert left.poll() is None, "its harness lives"
-        # Whoever held the lock is gone: a folder that nobody has locked stands for that.
+        # Whoever held the lock is gone: a folder that nobody has locked stands for that. The process is there
+        # before, since any other harness on this host sweeps as well.
+        other = subprocess.Popen(["sleep", "7031"], env={"PATH": os.environ["PATH"], NAME: f"{name}x/w/1"})
+        until(lambda: Family(f"{name}x").find())
         orphan = Path(f"{dead.stage}x")
         orphan.mkdir()
-        other = subprocess.Popen(["sleep", "7031"], env={"PATH": os.environ["PATH"], NAME: f"{name}x/w/1"})
-        deadline = time.monotonic() + 5
-        while not Family(f"{name}x").find() and time.monotonic() < deadline:
-            time.sleep(0.01)
         sweep_unsafe()
-        assert other.wait(5) == -9
-        assert not orphan.exists()
+        assert other.wait(PATIENCE) == -9
+        until(lambda: not orphan.exists())
         assert left.poll() is None
     finally:
         left.kill()
@@ -276,15 +256,13 @@ def test_the_doctor_says_so_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def test_an_interrupt_ends_the_action_under_way_and_no_other(here: UnsafeWorld):
-    here.shell("setsid sleep 7206 > /dev/null 2>&1 &")
-    before = signal.signal(signal.SIGALRM, lambda number, frame: here.interrupt())
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    try:
-        result = here.shell("echo begun; sleep 7207")
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    older, word = unique(7206), unique(7207)
+    here.shell(f"setsid sleep {older} > /dev/null 2>&1 &")
+    with when_running(word, here.interrupt):
+        result = here.shell(f"echo begun; sleep {word}")
     assert result.interrupted and not result.timed_out
     assert (result.exit_code, result.output) == (137, b"begun\n")
     here.interrupt()  # nothing is under way
     assert not here.shell("true").interrupted
-    assert running("7206") and not running("7207")
+    until(lambda: running(older))
+    assert not running(word)

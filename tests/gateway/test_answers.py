@@ -6,7 +6,8 @@ import pytest
 
 from seatrial.gateway.answers import Answers
 from seatrial.gateway.attend import Asked, Window
-from seatrial.journal.events import ActionFinished, ActionRequested, Event, Outcome
+from seatrial.gateway.recalling import Past, past_of
+from seatrial.journal.events import ActionDecided, ActionFinished, ActionRequested, Event, Outcome
 from seatrial.journal.objects import ObjectStore
 
 
@@ -19,14 +20,16 @@ def asked(command: str, key: str | None, step: int = 4) -> Asked:
     return Asked(step, "shell", {"command": command}, key)
 
 
-def past(objects: ObjectStore, outcome: Outcome, **notes: bool) -> list[Event]:
-    return [
-        ActionRequested(step=1, tool="shell", arguments={"command": "a"}, key="k", pre="f"),
+def past(objects: ObjectStore, outcome: Outcome, **notes: bool) -> Past:
+    events: list[Event] = [
+        ActionRequested(step=0, tool="shell", arguments={"command": "a"}, key="k", pre="f"),
+        ActionDecided(step=0, decision="allow"),
         ActionFinished(
-            step=1, outcome=outcome, exit_code=0, pre="f", post="f", observation=objects.put(b"first"),
+            step=0, outcome=outcome, exit_code=0, pre="f", post="f", observation=objects.put(b"first"),
             key="k", notes={**notes},
         ),
     ]  # fmt: skip
+    return past_of(events, 1, objects)
 
 
 def test_a_repeated_key_has_the_first_answer(objects: ObjectStore) -> None:

@@ -1,7 +1,5 @@
 """The gateway on a real sandbox: steps, outcomes, constraints, budgets, keys, background effects."""
 
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,8 @@ from seatrial.journal.events import (
     EffectRecorded,
 )
 from seatrial.journal.reader import state_at
-from tests.worlds import make_task, world
+from tests.waiting import unique, until, when_running
+from tests.worlds import World, make_task, world
 
 KEEP = {"id": "keep", "kind": "hard", "forbid": {"write": ["files:LICENSE"]}}
 
@@ -175,10 +174,21 @@ def test_every_constraint_on_a_call_is_judged_and_any_may_prevent_it(tmp_path: P
         assert w.sandbox.settle().changes == []
 
 
+# Begins a process in the background that goes on when it is told to, between two actions.
+WHEN_TOLD = "until [ -e go ]; do sleep 0.01; done; rm go"
+
+
+def tell_background(w: World, last: str) -> None:
+    """Have it go on, until it has written the last of its files."""
+    place = Path(w.sandbox.tree, "workspace")
+    (place / "go").touch()
+    until(lambda: (place / last).exists() and (place / last).stat().st_size)
+
+
 def test_what_the_background_writes_is_put_back_too(tmp_path: Path, host: Host) -> None:
     with world(tmp_path, host, make_task([{**KEEP, "mode": "prevent"}])) as w:
-        w.act("shell", command="(sleep 0.2; echo evil >> LICENSE; echo fine > other) &")
-        time.sleep(0.6)
+        w.act("shell", command=f"({WHEN_TOLD}; echo evil >> LICENSE; echo fine > other) &")
+        tell_background(w, "other")
         assert w.act("read_file", path="LICENSE").text == "free\n"
         (effect,) = w.events(EffectRecorded)
         assert [e.path for e in effect.changes] == ["workspace/other"]
@@ -214,8 +224,8 @@ def test_a_request_that_cannot_be_kept_as_it_is_fails_as_a_step(
 
 def test_background_effects_are_recorded_before_the_next_action(tmp_path: Path, host: Host) -> None:
     with world(tmp_path, host, make_task([KEEP])) as w:
-        w.act("shell", command="(sleep 0.2; echo late > late; echo evil >> LICENSE) &")
-        time.sleep(0.6)
+        w.act("shell", command=f"({WHEN_TOLD}; echo evil >> LICENSE; echo late > late) &")
+        tell_background(w, "late")
         w.act("shell", command="true")
         (effect,) = w.events(EffectRecorded)
         assert effect.actor == "background"
@@ -272,12 +282,9 @@ def test_state_paths(given: str, state: str) -> None:
 
 def test_an_interrupted_action_is_partial_and_the_next_one_runs(tmp_path: Path, host: Host) -> None:
     with world(tmp_path, host, make_task(), offer=Offer(actor="human")) as w:
-        before = signal.signal(signal.SIGALRM, lambda number, frame: w.gateway.interrupt())
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        try:
-            seen = w.act("shell", command="echo begun > a.txt; echo shown; sleep 3600")
-        finally:
-            signal.signal(signal.SIGALRM, before)
+        word = unique(3600)
+        with when_running(word, w.gateway.interrupt):
+            seen = w.act("shell", command=f"echo begun > a.txt; echo shown; sleep {word}")
         assert (seen.outcome, seen.text) == ("partial", "shown\n\n[interrupted]")
         w.gateway.interrupt()  # nothing is under way
         assert w.act("shell", command="cat a.txt; pgrep sleep").text == "begun\n"
@@ -293,8 +300,8 @@ def test_a_look_at_the_state_takes_in_what_background_processes_did(tmp_path: Pa
         state, delta = w.gateway.look()
         assert delta == {}
         assert "workspace/notes.txt" in state
-        w.act("shell", command="(sleep 0.2; echo late > late.txt; sleep 60) > /dev/null 2>&1 &")
-        while w.gateway.settle() == at_first:
-            time.sleep(0.02)
+        w.act("shell", command=f"({WHEN_TOLD}; echo late > late.txt; sleep 600) > /dev/null 2>&1 &")
+        tell_background(w, "late.txt")
+        assert w.gateway.settle() != at_first
         _, delta = w.gateway.look()
         assert w.events(EffectRecorded)[-1].changes == [delta["workspace/late.txt"]]

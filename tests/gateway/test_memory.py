@@ -9,6 +9,7 @@ import pytest
 from seatrial.environment.confine.host import Host
 from seatrial.gateway.gateway import Offer
 from seatrial.gateway.memory import KEYS, VALUE_BYTES, Memory
+from seatrial.gateway.recalling import past_of
 from seatrial.journal.events import MemoryUsed
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
@@ -115,8 +116,9 @@ def test_a_memory_is_made_anew_from_its_journal(kept: tuple[World, Memory], tmp_
     memory.plant("summary", "other_agent", "d", "handed over already")
     memory.hand_summary("", 4)
     memory.plant("summary", "other_agent", "e", "still waiting")
-    other = Memory(JournalWriter(tmp_path / "other.jsonl", lambda: 0), ObjectStore(tmp_path / "objects"))
-    other.restore(made.journal().events)
+    objects = ObjectStore(tmp_path / "objects")
+    other = Memory(JournalWriter(tmp_path / "other.jsonl", lambda: 0), objects)
+    other.restore(past_of(made.journal().events, 4, objects))
     assert other.items == memory.items
     assert set(other.items) == {"a", "c"}
     assert other.hand_summary("", 5) == memory.hand_summary("", 5) == "e: still waiting"

@@ -117,12 +117,15 @@ class Story:
         )  # fmt: skip
         return [effect, fired] if entries else [fired]
 
-    def change_goal(self, to: int, relation: str = "replace", perturbation: str | None = None) -> "Story":
+    def change_goal(
+        self, to: int, relation: str = "replace", perturbation: str | None = None, expect: str | None = None
+    ) -> "Story":
         changed = GoalChanged(
             step=self.step,
             was=self.goal,
             to=to,
             relation=relation,
+            expect=expect,
             instruction="i",
             perturbation=perturbation,
         )

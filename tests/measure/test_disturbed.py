@@ -1,8 +1,9 @@
 """One disturbance from its firing to the end: seen, repaired, overcome, and at what cost (D1–D7, D14, E9)."""
 
+import msgspec
 import pytest
 
-from seatrial.journal.events import PerturbationFired
+from seatrial.journal.events import EffectRecorded, PerturbationFired
 from seatrial.measure.mechanism import measure_mechanism
 from seatrial.spec.task import Perturbation
 from tests.measure.disturbances import BASE, BEFORE, BLIND, CAREFUL, NEW, TASK, begun, blind, careful, make
@@ -197,3 +198,41 @@ def test_the_first_link_that_broke(links, broke, held):
     names = ("visible", "observed", "understood", "repaired", "finished")
     found = measure_mechanism(dict(zip(names, links, strict=True)))
     assert (found.chain_broke_at, len(found.chain_held)) == (broke, held)
+
+
+def midway(shows: str = "") -> Story:
+    """A command reads the limits and writes the totals before they change under it, and a note after."""
+    story = begun()
+    story.step += 1
+    first = EffectRecorded(actor="agent", pre="state-2", post="a", changes=[story.entry("totals.csv", "11")])
+    during = [first, *story.firing("limits", changes={"config/limits.toml": NEW})]
+    story.step -= 1
+    writes = {"totals.csv": "11", "note.txt": "n"}
+    return story.act(reads=["config/limits.toml", "totals.csv"], writes=writes, shows=shows, during=during)
+
+
+def test_what_a_command_did_before_the_world_changed_under_it_is_no_answer_to_the_change():
+    found = midway().look("config/limits.toml", shows=NEW).finish().end().record(TASK, table(TASK, BEFORE))
+    assert (found.fired_step, found.detected, found.observed_step) == (3, True, 4)
+    assert found.wrong_actions_after == 0
+    shown = midway(NEW).finish().end().record(TASK, table(TASK, BEFORE))
+    assert (shown.detected, shown.observed_step) == (True, 3)
+
+
+def test_a_command_that_was_disturbed_midway_rests_on_what_it_read_and_is_waste_of_none():
+    story = midway().look("totals.csv").finish().end()
+    found = story.record(TASK, table(TASK, BEFORE))
+    assert (found.h_dep, found.wasted_undone) == (4, 0)
+
+
+def test_what_was_remembered_untruly_is_seen_when_it_is_recalled():
+    polluted = Perturbation(
+        id="stale", kind="state", when={"subgoal_verified": "clean"}, affects=["totals"],
+        change={"channel": "memory", "source": "stale_fact", "key": "max", "value": "max = 9"},
+        observed_when={"call": {"tool": "recall"}}, recovered_when={"subgoal": "totals"},
+    )  # fmt: skip
+    task = msgspec.structs.replace(TASK, perturbation=[polluted])
+    story = Story(BASE, arm="perturbed:stale").armed(task, "stale").write("clean.csv", "1", "raw.csv")
+    story.disturb("stale").look("raw.csv").act(tool="recall", arguments={"key": "max"})
+    found = story.finish().end().record(task, table(task, BEFORE))
+    assert (found.fired_step, found.detected, found.observed_step) == (1, True, 3)

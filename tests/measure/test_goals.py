@@ -1,5 +1,7 @@
 """A change of goal taken up, or not: adoption, residue, what of the work could be used (D6)."""
 
+import msgspec
+
 from seatrial.journal.events import AgentKilled, AgentResumed, GoalChanged
 from seatrial.spec.task import Goal, Subgoal
 from tests.measure.disturbances import BEFORE, GOAL, TASK, begun, make
@@ -102,3 +104,66 @@ def test_a_conflict_is_overcome_by_saying_so_and_there_is_nothing_to_adopt():
 def test_without_a_change_there_is_nothing_to_adopt():
     found = record(begun())
     assert (found.goal_final, found.adopted, found.residue_actions) == (1, None, None)
+
+
+def three_goals():
+    """Version 3 gives up the table and wants a chart; ``a`` belongs to all."""
+    names = {"a": [], "letter": [1], "table": [2], "chart": [3]}
+    return make_task(
+        [Subgoal(id=id, verifier="v", reads=[f"files:{id}"], goals=goals) for id, goals in names.items()],
+        goal=[
+            Goal(instruction="1"),
+            *(Goal(version=version, instruction="i", relation="replace") for version in (2, 3)),
+        ],
+    )  # fmt: skip
+
+
+def test_each_change_of_the_goal_is_measured_while_its_version_holds():
+    story = begun().change_goal(2, perturbation="first").write("letter", "dear").write("table", "<table>")
+    story.change_goal(3, "add").write("table", "<b>").write("a", None).write("chart", "o").finish().end()
+    moves = {2: {"a": "pass"}, 4: {"table": "pass"}, 6: {"a": "fail"}, 7: {"chart": "pass"}}
+    task = three_goals()
+    found = story.measured(task, table(task, moves))
+    first, second = found.goal_changes
+    assert (first.step, first.until, first.was, first.to, first.relation) == (2, 4, 1, 2, "replace")
+    assert (first.perturbation, second.perturbation) == ("first", None)
+    assert (first.adopted, first.adoption_step, first.adoption_actions) == (True, 4, 2)
+    assert (first.residue_actions, first.kept_work, first.undone_work, first.dropped_work) == (1, 1, 0, 0)
+    assert (second.step, second.until, second.adoption_step, second.adoption_actions) == (4, None, 7, 3)
+    assert (second.residue_actions, second.kept_work) == (1, 0)
+    assert (second.undone_work, second.dropped_work) == (1, 1)
+    record = found.record
+    assert (record.adopted, record.adoption_step, record.residue_actions) == (True, 7, 1)
+
+
+def test_what_is_done_after_a_version_has_gone_does_not_serve_it():
+    story = begun().change_goal(2).look("raw.csv").change_goal(3).write("table", "<table>").finish().end()
+    task = three_goals()
+    first, second = story.measured(task, table(task, {4: {"table": "pass"}})).goal_changes
+    assert (first.adopted, first.adoption_step) == (False, None)
+    assert (second.adopted, second.residue_actions) == (False, 1)
+
+
+def test_a_conflict_is_surfaced_in_its_own_time_or_not_at_all():
+    base = three_goals()
+    contradicting = [
+        Goal(instruction="1"),
+        Goal(version=2, instruction="2", relation="conflict", expect="stop-and-surface"),
+        Goal(version=3, instruction="3", relation="replace"),
+    ]
+    task = make_task(list(base.subgoal), goal=contradicting)
+    asked = {"tool": "ask_human", "arguments": {"question": "which of the two?"}}
+    conflict = {"to": 2, "relation": "conflict", "expect": "stop-and-surface"}
+    early = begun().change_goal(**conflict).act(**asked).change_goal(3).finish().end()
+    late = begun().change_goal(**conflict).look("raw.csv").change_goal(3).act(**asked).finish().end()
+    for story, surfaced in ((early, True), (late, False)):
+        first, second = story.measured(task, table(task, {})).goal_changes
+        assert (first.conflict_detected, first.adopted, second.conflict_detected) == (surfaced, None, None)
+
+
+def test_without_steps_judged_nothing_is_said_of_the_work_that_held():
+    story = begun().change_goal(2).finish().end()
+    task = three_goals()
+    verdicts = msgspec.structs.replace(table(task, {}), every_step=False, rows=[])
+    (change,) = story.measured(task, verdicts).goal_changes
+    assert (change.kept_work, change.undone_work, change.dropped_work, change.adopted) == (None,) * 4

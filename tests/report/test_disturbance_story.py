@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from seatrial.measure.goals import GoalChange
 from seatrial.report.disturbance_story import disturbance_story
 from seatrial.report.show import trial_detail
 from tests.report.test_disturbances import FIRED, MISSED, SEEN, killed, record
@@ -67,3 +68,16 @@ def test_what_is_unknown_is_said_to_be():
     ]  # fmt: skip
     told = record("x", "perturbed:limits", **{**FIRED, **SEEN, "understood": False})
     assert "It never reported it." in disturbance_story(told)
+
+
+def test_each_change_of_the_goal_has_its_sentence():
+    served = record("x", goal_final=3, adopted=False, residue_actions=0)
+    plain = {"was": 1, "relation": "replace", "perturbation": None}
+    changes = [
+        GoalChange(step=2, until=5, to=2, adopted=True, adoption_step=4, residue_actions=1, **plain),
+        GoalChange(step=5, until=None, to=3, adopted=False, **plain),
+    ]
+    assert disturbance_story(served, changes) == [
+        "Goal 2 held from step 2 to step 5, first served at step 4; 1 action for the old one.",
+        "Goal 3 holds at the end, never served.",
+    ]

@@ -2,6 +2,7 @@
 
 from seatrial.estimate.rates import rate_of_trials
 from seatrial.report.findings import conclusions, limits, pair_sentences
+from seatrial.report.populations import cells_of
 from seatrial.report.tables import Cell, cells, main_table, make_row
 from seatrial.report.wording import course, interval, mean, reached
 from tests.records.test_table import record
@@ -49,13 +50,13 @@ def test_limits_name_the_conditions_that_weaken_a_run(tmp_path):
         attempt.record.sandboxed = False
         attempt.record.flaky_verifiers = ["s2"]
         attempt.record.human_tier, attempt.record.human_machine = "takeover", True
-    rows = main_table(cells([a.record for a in evidence.counted], [a.record for a in evidence.attempts]))
-    text = " ".join(limits(evidence, rows))
+    groups = cells_of(evidence)
+    text = " ".join(limits(evidence, main_table(groups), groups=groups))
     for words in (
         "ran without a sandbox",
         "no evidence of ability: careful",
         "stopped by a budget",
-        "1 attempt in which a person edited a call or acted",
+        "in 1 of 1 trial a person edited a call or acted",
         "s2",
         "Every valid",
     ):

@@ -12,6 +12,7 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
 from seatrial.estimate.paired_drop import Drop
 from seatrial.estimate.survival import Curve
+from seatrial.measure.goals import GoalChange
 from seatrial.records.trial import TrialRecord
 from seatrial.report.build import build_report
 from seatrial.report.causes import ConditionLine, FailureLine
@@ -24,15 +25,16 @@ from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol
 from seatrial.report.reliability import AttemptLine, CallLine
 from seatrial.report.tables import Denominators, Row
+from seatrial.report.variants import VariantLine
 from seatrial.report.verdict_notes import VerdictNote
 from tests.house.files import ROOT
 
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 STRUCTS = [
     Protocol, Headline, HeadlineRow, Rate, Told, Row, Estimate, Denominators, Comparison, McNemar,
-    AttemptLine, CallLine, Intervals, VerdictNote, DisturbedArm, Delivery, Drop, Latency, Curve,
-    Amplification, Mean, ChainLink, StrengthLine, InterruptionLine, CompactionLine, Contrast, FailureLine,
-    ConditionLine, Forks, ForkGroup, ForkLine, ForkEffect, DrawnEffect,
+    AttemptLine, CallLine, Intervals, VariantLine, GoalChange, VerdictNote, DisturbedArm, Delivery, Drop,
+    Latency, Curve, Amplification, Mean, ChainLink, StrengthLine, InterruptionLine, CompactionLine, Contrast,
+    FailureLine, ConditionLine, Forks, ForkGroup, ForkLine, ForkEffect, DrawnEffect,
 ]  # fmt: skip
 ID = re.compile(r"[A-G]\d+")
 
@@ -75,4 +77,4 @@ def test_the_report_holds_what_is_documented_and_nothing_else(run: Path, tmp_pat
     }
     beside = set(data["trials"][0]) - set(TrialRecord.__struct_fields__)
     assert all(f"`{name}`" in top for name in beside)
-    assert beside == {"counted", "note", "progress", "wasted_steps", "verdict_notes"}
+    assert beside == {"counted", "note", "progress", "wasted_steps", "goal_changes", "verdict_notes"}

@@ -1,13 +1,16 @@
 """A small real experiment: one subgoal, scripts of shell commands, a trial in about a second."""
 
+import glob
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import until
 
 COMMAND = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
 TASK = """
@@ -28,8 +31,6 @@ verifier = "verifiers/done.sh"
 reads = ["files:**"]
 """
 DONE = "echo yes > done"
-# A patient test fails late on a busy machine instead of early.
-PATIENCE = 120.0
 
 
 def experiment(
@@ -84,6 +85,15 @@ def start(file: Path, run: Path, *options: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+def ask_twice(runner: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Ask a run to stop, and again when it has heard that: two at once are one to the kernel."""
+    assert runner.stdout is not None
+    runner.send_signal(number)
+    while "it was asked to stop" not in (line := runner.stdout.readline()):
+        assert line, "it ended by itself"
+    runner.send_signal(number)
+
+
 def seatrial(*words: str, status: int = 0) -> str:
     """Run a command to its end; returns what it printed on both streams."""
     done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
@@ -109,8 +119,9 @@ def plan(run: Path) -> list[str]:
 
 
 def journals(run: Path) -> dict[str, bytes]:
-    """Every journal's bytes by its path inside the run."""
-    return {str(path.relative_to(run)): path.read_bytes() for path in run.glob("trials/*/*/journal.jsonl")}
+    """Every journal's bytes by its path inside the run, which may be under way."""
+    found = glob.glob("trials/*/*/journal.jsonl", root_dir=run)
+    return {path: (run / path).read_bytes() for path in found}
 
 
 def lines(path: Path) -> list[bytes]:
@@ -119,13 +130,10 @@ def lines(path: Path) -> list[bytes]:
 
 
 def await_steps(run: Path, count: int, journals: int = 1) -> None:
-    """Wait until so many journals hold so many requests each."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        found = [
-            path.read_bytes().count(b'{"kind":"action.requested"') for path in run.glob("trials/*/1/*.jsonl")
-        ]
-        if sum(steps >= count for steps in found) >= journals:
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    """Wait until so many journals of first attempts hold so many requests each."""
+
+    def are_there() -> bool:
+        found = [Path(path).read_bytes() for path in glob.glob(f"{run}/trials/*/1/journal.jsonl")]
+        return sum(data.count(b'{"kind":"action.requested"') >= count for data in found) >= journals
+
+    until(are_there, f"{journals} journals with {count} requests")

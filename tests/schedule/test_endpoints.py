@@ -8,7 +8,7 @@ from seatrial.errors import SpecError
 from seatrial.journal.run import RunFolder
 from seatrial.spec.loading import load_experiment
 from tests.agents.chats import KEY, write_experiment
-from tests.agents.model_server import model_server, says, tool
+from tests.agents.model_server import model_server, nobody_listens, says, tool
 from tests.runs import open_run
 from tests.schedule.small import go_on
 
@@ -22,9 +22,8 @@ def refused(folder: Path, endpoint: str, **options: str) -> SpecError:
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
-    with model_server(says()) as server:
-        endpoint = server.endpoint
-    fault = refused(tmp_path, endpoint)
+    with nobody_listens() as endpoint:
+        fault = refused(tmp_path, endpoint)
     assert fault.place == "system[0].options.endpoint"
     assert endpoint in fault.problem
     assert "cannot be reached" in fault.problem
@@ -32,19 +31,18 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 
 def test_the_other_systems_can_be_run_meanwhile(tmp_path: Path) -> None:
-    with model_server(says()) as server:
-        endpoint = server.endpoint
-    alone = refused(tmp_path / "alone", endpoint)
-    assert "--system" not in alone.remedy
-    path = write_experiment(tmp_path, endpoint)
-    path.write_text(
-        path.read_text() + '\n[[system]]\nname = "played"\nagent = "scripted"\nscript = "s.toml"\n'
-    )
-    (tmp_path / "task" / "s.toml").write_text('[[step]]\ntool = "finish"\n')
-    said = go_on(path, tmp_path / "run", status=2)
-    assert "or run the other systems first: --system played" in said
-    assert not (tmp_path / "run").exists()
-    go_on(path, tmp_path / "run", "--system", "played")
+    with nobody_listens() as endpoint:
+        alone = refused(tmp_path / "alone", endpoint)
+        assert "--system" not in alone.remedy
+        path = write_experiment(tmp_path, endpoint)
+        path.write_text(
+            path.read_text() + '\n[[system]]\nname = "played"\nagent = "scripted"\nscript = "s.toml"\n'
+        )
+        (tmp_path / "task" / "s.toml").write_text('[[step]]\ntool = "finish"\n')
+        said = go_on(path, tmp_path / "run", status=2)
+        assert "or run the other systems first: --system played" in said
+        assert not (tmp_path / "run").exists()
+        go_on(path, tmp_path / "run", "--system", "played")
 
 
 def test_no_such_host(tmp_path: Path) -> None:
@@ -84,8 +82,8 @@ script = "solutions/told.toml"
 
 def gone(folder: Path) -> Path:
     """An experiment with a scripted system and a chat system whose endpoint and key are gone."""
-    with model_server(says()) as server:
-        file = write_experiment(folder, server.endpoint, api_key_env="MODEL_KEY", attempts=3)
+    with nobody_listens() as endpoint:
+        file = write_experiment(folder, endpoint, api_key_env="MODEL_KEY", attempts=3)
     (folder / "task" / "solutions").mkdir()
     (folder / "task" / "solutions" / "told.toml").write_text('[[step]]\ntool = "finish"\n')
     file.write_text(file.read_text() + SCRIPTED)

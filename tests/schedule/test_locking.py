@@ -1,9 +1,7 @@
 """Who works on a run folder holds it from before its first byte; others are refused and change nothing."""
 
-import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -11,42 +9,38 @@ import pytest
 from seatrial.errors import JournalError, UsageError
 from seatrial.journal.run import RunFolder
 from seatrial.schedule.locking import lock_new_folder, lock_run
-from tests.schedule.small import COMMAND, DONE, PATIENCE, experiment, go_on, shown
-from tests.waiting import appears
+from tests.schedule.small import COMMAND, DONE, experiment, go_on, shown
+from tests.waiting import PATIENCE, await_none, end, ending_in, unique, until
 
-SETUP = "test -e /workspace/start.txt && {then}\n"
+HOLD = "test -e /workspace/start.txt || exit 9; sleep {word}; {then}\n"
 
 
-def with_setup(folder: Path, then: str) -> Path:
+def with_setup(folder: Path, script: str) -> Path:
     """An experiment whose task has a setup script."""
-    file = experiment(folder, {"a": [DONE], "b": [DONE]})
+    file = experiment(folder, {"a": [DONE]})
     task = folder / "tasks" / "one" / "task.toml"
     task.write_text(task.read_text().replace("[environment]", '[environment]\nsetup = "setup.sh"'))
-    (task.parent / "setup.sh").write_text(SETUP.format(then=then))
+    (task.parent / "setup.sh").write_text(script)
     return file
 
 
 class SetupHeld:
-    """A runner on a new folder whose setup script has begun and stands still until ``go_on``.
+    """A runner on a new folder whose setup script has begun and sleeps until ``go_on``.
 
     Use it in a ``with`` block, which ends it however the test fares.
+
+    Args:
+        then: how the script goes on.
     """
 
-    def __init__(self, file: Path, run: Path) -> None:
+    def __init__(self, folder: Path, run: Path, then: str) -> None:
+        self.word = unique(600)
+        self.file = with_setup(folder, HOLD.format(word=self.word, then=then))
         self.runner = subprocess.Popen(
-            [*COMMAND, "run", str(file), "-o", str(run)],
+            [*COMMAND, "run", str(self.file), "-o", str(run)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )  # fmt: skip
-        children = Path(f"/proc/{self.runner.pid}/task/{self.runner.pid}/children")
-        deadline = time.monotonic() + PATIENCE
-        appears(self.runner, f"{run}/scratch/bases/.*/*")
-        (self._setup,) = map(int, children.read_text().split())
-        os.kill(self._setup, signal.SIGSTOP)
-        # The signal is only queued: a system call under way may still make a folder.
-        while Path(f"/proc/{self._setup}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        until(lambda: ending_in(self.word) or self.runner.poll() is not None)
 
     def __enter__(self) -> "SetupHeld":
         return self
@@ -57,12 +51,12 @@ class SetupHeld:
 
     def go_on(self) -> tuple[int, str]:
         """Let it end; returns its exit code and what it said."""
-        os.kill(self._setup, signal.SIGCONT)
+        end(self.word)
         return self._end()
 
     def interrupt(self) -> tuple[int, str]:
         """Ctrl-C."""
-        os.kill(self.runner.pid, signal.SIGINT)
+        self.runner.send_signal(signal.SIGINT)
         return self._end()
 
     def _end(self) -> tuple[int, str]:
@@ -82,13 +76,13 @@ def refuse_others(file: Path, run: Path) -> None:
 
 
 def test_a_second_runner_is_refused_while_the_first_sets_up_and_costs_it_nothing(tmp_path: Path) -> None:
-    file, run = with_setup(tmp_path, "sleep 1"), tmp_path / "run"
-    with SetupHeld(file, run) as first:
-        refuse_others(file, run)
+    run = tmp_path / "run"
+    with SetupHeld(tmp_path, run, "true") as first:
+        refuse_others(first.file, run)
         status, said = first.go_on()
     assert status == 0, said
-    assert [trial["terminal_class"] for trial in shown(run)] == ["success", "success"]
-    assert [line.attempt for line in RunFolder.open(run).index()] == [1, 1]
+    assert [trial["terminal_class"] for trial in shown(run)] == ["success"]
+    assert [line.attempt for line in RunFolder.open(run).index()] == [1]
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -96,23 +90,26 @@ def test_a_second_runner_is_refused_while_the_first_sets_up_and_costs_it_nothing
 def test_a_runner_that_takes_its_new_run_back_does_so_before_another_may_begin(
     tmp_path: Path, how: str, there: bool
 ) -> None:
-    file, run = with_setup(tmp_path, "sleep 1 && exit 3"), tmp_path / "run"
+    run = tmp_path / "run"
     if there:
         run.mkdir()
-    with SetupHeld(file, run) as first:
-        refuse_others(file, run)
+    with SetupHeld(tmp_path, run, "exit 3") as first:
+        refuse_others(first.file, run)
         status, said = first.interrupt() if how == "interrupt" else first.go_on()
     assert status == (130 if how == "interrupt" else 2), said
     assert (list(run.iterdir()) == []) if there else not run.exists()
     go_on(with_setup(tmp_path, "true"), run)
-    assert [trial["terminal_class"] for trial in shown(run)] == ["success", "success"]
+    assert [trial["terminal_class"] for trial in shown(run)] == ["success"]
 
 
 def test_a_setup_whose_runner_died_is_made_up_for_before_an_attempt_is_spent(tmp_path: Path) -> None:
-    file, run = with_setup(tmp_path, "sleep 1 && exit 3"), tmp_path / "run"
-    with SetupHeld(file, run):
+    run = tmp_path / "run"
+    with SetupHeld(tmp_path, run, "exit 3") as first:
         pass
-    assert "exit code 3" in go_on(file, run, status=2)
+    await_none(first.word)
+    with SetupHeld(tmp_path, run, "exit 3") as again:
+        status, said = again.go_on()
+    assert (status, "exit code 3" in said) == (2, True), said
     assert not (run / "trials").exists()
     assert not list(run.glob("scratch/bases/.*"))
 

@@ -101,6 +101,19 @@ def test_attempts_that_their_runner_ended_are_not_held_against_a_trial() -> None
     assert ledger.next_attempt("t") == 9
 
 
+def test_a_fault_of_the_task_uses_up_what_was_allowed_and_one_grant_opens_one_attempt() -> None:
+    ledger = Ledger(retries=2)
+    fault = {"digest": "", "stop_reason": "task_fault", "infrastructure": True}
+    ledger.add([end("t", 1, infrastructure=True), IndexLine(trial="t", attempt=2, **fault)])
+    assert ledger.given_up("t")
+    ledger.grant({"t": 3})
+    assert not ledger.given_up("t")
+    ledger.add([IndexLine(trial="t", attempt=3, **fault)])
+    assert ledger.given_up("t")
+    ledger.grant({"t": 6})
+    assert not ledger.given_up("t")
+
+
 def test_granted_attempts_open_only_what_was_given_up() -> None:
     ledger = Ledger(retries=0)
     ledger.add([end("lost", 1, infrastructure=True), end("won", 1)])

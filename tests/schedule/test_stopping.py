@@ -1,10 +1,8 @@
 """Asking a run to stop, bounds on its cost, limits and filters, and attempts granted later."""
 
 import json
-import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +19,7 @@ from tests.runs import open_run
 from tests.schedule.small import (
     COMMAND,
     DONE,
-    PATIENCE,
+    ask_twice,
     await_steps,
     experiment,
     go_on,
@@ -30,6 +28,7 @@ from tests.schedule.small import (
     shown,
     start,
 )
+from tests.waiting import PATIENCE
 
 
 def outcome(file: Path, run: Path, *options: str, status: int = 0) -> dict[str, object]:
@@ -47,7 +46,7 @@ def test_asked_once_it_finishes_and_judges_what_runs(tmp_path: Path, number: sig
     file = experiment(tmp_path, {"a": slow, "b": slow}, repeats=4)
     runner = start(file, tmp_path / "run", "--workers", "2")
     await_steps(tmp_path / "run", 2)
-    os.kill(runner.pid, number)
+    runner.send_signal(number)
     out, err = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
     assert "it was asked to stop; " in out
@@ -66,9 +65,7 @@ def test_asked_twice_it_ends_what_runs_and_tries_it_again_later(tmp_path: Path) 
     file = experiment(tmp_path, {"a": ["sleep 100", DONE], "b": ["sleep 100", DONE]})
     runner = start(file, tmp_path / "run", "--workers", "2")
     await_steps(tmp_path / "run", 1, journals=2)
-    for _ in range(2):
-        os.kill(runner.pid, signal.SIGINT)
-        time.sleep(0.1)  # two at once are one to the kernel
+    ask_twice(runner, signal.SIGINT)
     out, _ = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
     run = RunFolder.open(tmp_path / "run")
@@ -195,9 +192,7 @@ def test_the_second_runner_on_a_folder_is_refused_and_disturbs_nothing(tmp_path:
     assert "another runner" in go_on(file, tmp_path / "run", status=2)
     assert "another runner" in seatrial("gc", str(tmp_path / "run"), status=2)
     assert first.poll() is None
-    for _ in range(2):
-        os.kill(first.pid, signal.SIGTERM)
-        time.sleep(0.1)  # two at once are one to the kernel
+    ask_twice(first, signal.SIGTERM)
     first.communicate(timeout=PATIENCE)
     run = RunFolder.open(tmp_path / "run")
     assert [(line.attempt, line.note) for line in run.index()] == [(1, "interrupted")]

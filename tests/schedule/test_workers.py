@@ -20,7 +20,7 @@ from seatrial.journal.run import RunFolder, index_line
 from seatrial.trial.ground import prepare_ground
 from tests.schedule.small import (
     DONE,
-    PATIENCE,
+    ask_twice,
     await_steps,
     experiment,
     go_on,
@@ -31,6 +31,7 @@ from tests.schedule.small import (
     shown,
     start,
 )
+from tests.waiting import PATIENCE, children, ending_in, naming, unique, until
 
 # Exactly these columns of a record may differ between two runs of one experiment: what a clock measured.
 TIMES = {"elapsed_us", "model_us", "tool_us", "cpu_us"}
@@ -64,9 +65,8 @@ def _timeless(value: Any) -> Any:
 def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
     folder = tmp_path_factory.mktemp("twins")
     work = ["mkdir deep && cat start.txt > deep/copy", "ls -la deep | wc -l", "exit 3", DONE]
-    file = experiment(
-        folder, {"worker": work, "breaker": [*work, "echo no > done"]}, repeats=2, tasks=("one", "two")
-    )
+    scripts = {"worker": work, "breaker": [*work, "echo no > done"]}
+    file = experiment(folder, scripts, tasks=("one", "two"))
     for workers in (1, 2):
         go_on(file, folder / f"run{workers}", "--workers", str(workers))
     return RunFolder.open(folder / "run1"), RunFolder.open(folder / "run2")
@@ -75,7 +75,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolde
 def test_two_workers_run_the_same_trials_with_the_same_records(twins: tuple[RunFolder, RunFolder]) -> None:
     alone, together = twins
     assert plan(alone.folder) == plan(together.folder)
-    assert len(records(alone.folder)) == 8
+    assert len(records(alone.folder)) == 4
     assert records(alone.folder) == records(together.folder)
     assert {line.trial: line.attempt for line in together.index()} == dict.fromkeys(plan(alone.folder), 1)
 
@@ -98,7 +98,7 @@ def test_the_report_is_the_same_too(twins: tuple[RunFolder, RunFolder], tmp_path
 
 SPY = r"""
 cat > /workspace/spy.py <<'END'
-import glob, os, socket, subprocess, sys, time
+import glob, os, signal, socket, subprocess, sys, time
 me, other = sys.argv[1], sys.argv[2]
 os.makedirs("/dev/shm/d", exist_ok=True)
 for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/agent", "/workspace"):
@@ -108,8 +108,9 @@ abstract = socket.socket(socket.AF_UNIX); abstract.bind(f"\0mark-of-{me}"); abst
 named = socket.socket(socket.AF_UNIX); named.bind(f"/tmp/socket-of-{me}"); named.listen()
 port = socket.socket(); port.bind(("127.0.0.1", {"left": 47101, "right": 47102}[me])); port.listen()
 sleeper = subprocess.Popen(["sleep", "4711"], env={"MARK": f"mark-of-{me}"})
-seen, own, began = set(), set(), time.monotonic()
-while time.monotonic() < began + float(sys.argv[3]):
+seen, own, looks, over = set(), set(), 0, []
+signal.signal(signal.SIGUSR1, lambda *_: over.append(1))
+while not over:
     for path in [*glob.glob("/tmp/*"), *glob.glob("/var/tmp/*"), *glob.glob("/dev/shm/*"),
                  *glob.glob("/home/agent/*"), *glob.glob("/workspace/*"), *glob.glob("/proc/*/root/tmp/*")]:
         (own if me in path else seen if other in path else set()).add(path)
@@ -131,37 +132,50 @@ while time.monotonic() < began + float(sys.argv[3]):
         os.kill(-1, 0)
     except OSError:
         pass
-    time.sleep(0.05)
+    looks += 1
+    open("/proc/self/comm", "w").write(f"looked {looks}")
 sleeper.kill()
 print("SEEN", sorted(seen)); print("OWN", len(own) >= 8)
-print("FROM", began, "TO", time.monotonic())
 END
 """
 
 
+def looks(pid: int) -> int:
+    """How often a spy looked around: its name says so, to the host alone. Nothing for other processes."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return 0
+    return int(name.removeprefix("looked ")) if name.startswith("looked ") else 0
+
+
 def test_no_trial_sees_another(tmp_path: Path) -> None:
-    both = {
-        me: [SPY, f"python3 spy.py {me} {other} 8", DONE]
-        for me, other in (("left", "right"), ("right", "left"))
-    }
-    file = experiment(tmp_path, both)
-    go_on(file, tmp_path / "run", "--workers", "2")
+    both = [("left", "right"), ("right", "left")]
+    mark = f"of-{os.getpid()}"
+    file = experiment(
+        tmp_path, {me: [SPY, f"python3 spy.py {me} {other} {mark}", DONE] for me, other in both}
+    )
+    runner = start(file, tmp_path / "run", "--workers", "2")
+    words = [f"python3\0spy.py\0{me}\0{other}\0{mark}\0" for me, other in both]
+
+    def spying() -> dict[int, int]:
+        return {pid: looks(pid) for word in words for pid in naming(word) if looks(pid)}
+
+    # Who looked once has put up its marks; from then on both look at the same time.
+    until(lambda: len(spying()) == 2 or runner.poll() is not None)
+    before = spying()
+    until(lambda: all(looks(pid) > was + 2 for pid, was in before.items()) or runner.poll() is not None)
+    spies = list(spying())
+    assert len(spies) == 2
+    for pid in spies:
+        os.kill(pid, signal.SIGUSR1)
+    out, err = runner.communicate(timeout=PATIENCE)
+    assert runner.returncode == 0, out + err
     run = RunFolder.open(tmp_path / "run")
-    spans = []
     for trial in plan(run.folder):
         events = read_journal(run.journal_path(trial, 1)).events
         spied = [event for event in events if isinstance(event, ActionFinished)][1]
-        text = run.objects.get(spied.observation).decode()
-        assert "SEEN []\nOWN True" in text
-        spans.append(_span(text))
-    # They did look at the same time, by the clock that both sandboxes have of the kernel.
-    (_, first_ended), (second_began, _) = sorted(spans)
-    assert second_began < first_ended
-
-
-def _span(text: str) -> tuple[float, float]:
-    words = text.rpartition("FROM")[2].split()
-    return float(words[0]), float(words[2])
+        assert "SEEN []\nOWN True" in run.objects.get(spied.observation).decode()
 
 
 def test_a_base_is_built_once_however_many_want_it(tmp_path: Path, host: Host) -> None:
@@ -201,15 +215,21 @@ def test_more_workers_than_trials_and_a_number_that_makes_no_sense(tmp_path: Pat
 
 def test_a_worker_that_is_killed_takes_nothing_of_the_others_along(tmp_path: Path) -> None:
     """The other trial's world stands in the same scratch folder."""
-    work = ["echo begun", "sleep 4", "cat start.txt", DONE]
+    word = unique(600)
+    work = ["echo begun", f"sleep {word}; cat start.txt", DONE]
     file = experiment(tmp_path, {"a": work, "b": work})
     runner = start(file, tmp_path / "run", "--workers", "2")
     run = RunFolder(tmp_path / "run")
     await_steps(run.folder, 2, journals=2)
-    workers = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
-    assert len(workers) == 2
-    os.kill(int(workers[0]), signal.SIGKILL)
-    out, err = runner.communicate(timeout=120)
+    killed, _ = children(runner.pid)
+    os.kill(killed, signal.SIGKILL)
+    # The other one has an end, and so has the second attempt of the killed one.
+    until(lambda: killed not in children(runner.pid))
+    while runner.poll() is None:
+        for pid in ending_in(word):
+            os.kill(pid, signal.SIGTERM)
+        time.sleep(0.02)
+    out, err = runner.communicate()
     assert runner.returncode == 0, out + err
     ends = Counter((line.attempt, line.stop_reason, line.runner_ended) for line in run.index())
     # The killed one is an infrastructure end that counts against the trial, and was tried again at once.
@@ -234,14 +254,7 @@ class Held:
 
 def await_end(run: Path) -> None:
     """Wait until a journal has its last line."""
-    deadline = time.monotonic() + PATIENCE
-    while not any(b'{"kind":"trial.ended"' in data for data in journals(run).values()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    until(lambda: any(b'{"kind":"trial.ended"' in data for data in journals(run).values()))
 
 
 @pytest.mark.parametrize("killed", ["worker", "both"])
@@ -274,12 +287,8 @@ def test_an_interrupted_worker_whose_attempt_had_ended_is_judged_the_next_time(t
         runner = start(file, run.folder)
         await_end(run.folder)
         (worker,) = children(runner.pid)
-        for _ in range(2):
-            os.kill(runner.pid, signal.SIGTERM)
-            time.sleep(0.1)  # two at once are one to the kernel
-        deadline = time.monotonic() + PATIENCE
-        while worker in children(runner.pid) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        ask_twice(runner, signal.SIGTERM)
+        until(lambda: worker not in children(runner.pid))
     _, err = runner.communicate(timeout=PATIENCE)
     assert (runner.returncode, err.strip()) == (
         130,

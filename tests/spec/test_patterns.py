@@ -200,9 +200,9 @@ def test_a_name_matches_itself_and_one_character_each(name):
 def test_matching_is_fast():
     patterns = [compile_pattern(text) for text in ("files:src/**", "files:**/test_*.py", "files:LICENSE")]
     paths = [f"workspace/src/package_{i % 50}/module_{i}.py" for i in range(20_000)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     for pattern in patterns:
         matches = pattern.matches
         assert sum(map(matches, paths)) in (0, 20_000)
     # 60,000 questions; measured 0.03 s on the reference machine.
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 1.0

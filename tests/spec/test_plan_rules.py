@@ -45,6 +45,10 @@ def plan(steps=STEPS, reactions=(REACTION, TEMPTATION), notices=(NOTICE,)):
     return {"step": list(steps), "reaction": list(reactions), "goal_notice": list(notices)}
 
 
+def read_plan_of(folder):
+    return load_task(folder).plan
+
+
 def first(**more):
     return [{**STEPS[0], **more}, STEPS[1]]
 
@@ -67,7 +71,28 @@ def test_what_a_plan_says_of_reacting_reaches_the_agent(folder):
     assert (rate["repair"], rate["after"], config["facts"]) == ([0], {"rate": 7}, {"rate": 5})
     assert rate["look"] == {"tool": "read_file", "arguments": {"path": "a.txt"}}
     assert (quick["temptation"], quick["perturbation"], len(quick["steps"])) == ("quick", None, 1)
-    assert config["goal_notices"] == [NOTICE]
+    assert config["goal_notices"] == [{**NOTICE, "says": None}]
+
+
+def test_what_is_said_of_a_conflict_must_surface_it(tmp_path):
+    conflict = {"relation": "conflict", "expect": "stop-and-surface", "surfaced": "cannot both"}
+    folder = write_task(tmp_path / "task", {**CHANGES, "goal.1": {**CHANGES["goal.1"], **conflict}})
+    (folder / "plan.toml").write_text(toml(plan()))
+    with pytest.raises(SpecError, match="does not fit surfaced"):
+        read_plan_of(folder)
+    said = {**NOTICE, "says": "They cannot both hold."}
+    (folder / "plan.toml").write_text(toml(plan(notices=[said])))
+    task = load_task(folder)
+    assert agent_config(SimulatedOptions(), task.spec, task.plan)["goal_notices"] == [said]
+
+
+def test_only_a_reaction_looks_at_what_was_remembered(folder):
+    recall = {"tool": "recall", "key": "rate"}
+    (folder / "plan.toml").write_text(toml(plan(reactions=[changed(look=recall)])))
+    assert load_task(folder).plan.reaction[0].look.tool == "recall"
+    (folder / "plan.toml").write_text(toml(plan(reactions=[changed(step=[recall])])))
+    with pytest.raises(SpecError, match="does nothing"):
+        read_plan_of(folder)
 
 
 def test_arguments_of_a_service_are_gathered_in_reactions_too(tmp_path):
@@ -157,6 +182,11 @@ def test_arguments_of_a_service_are_gathered_in_reactions_too(tmp_path):
         (plan(notices=[{"version": 3, "shown": "x"}]), "goal_notice[0].version", ["no goal version 3"]),
         (plan(notices=[{"version": 2, "shown": "["}]), "goal_notice[0].shown", ["no regular expression"]),
         (plan(notices=[NOTICE, NOTICE]), "goal_notice[1].version", ["is used before"]),
+        (
+            plan(notices=[{"version": 2, "shown": "x", "says": 5}]),
+            "goal_notice[0].says",
+            ["5"],
+        ),
         (plan(first(goals=[4])), "step[0].goals[0]", ["no goal version 4", "1, 2"]),
         (plan(first(query=LOOK)), "step[0].query", ["Add query_done"]),
         (plan(first(query_done="x")), "step[0].query_done", ["no query"]),

@@ -146,17 +146,28 @@ def test_early_success_is_judged_by_the_goal_that_holds(tmp_path: Path) -> None:
     assert found == {("careful", "tripled"): "finished", ("tripling", "tripled"): "first_success"}
 
 
-def test_a_script_that_fails_is_a_fault_of_the_harness_with_its_name(tmp_path: Path) -> None:
-    file = write_disturbed(tmp_path, ["perturbed:limit-changed"], ["hasty"], "[retry]\ninfrastructure = 0")
-    task = tmp_path / "task" / "task.toml"
+def test_a_script_that_fails_costs_one_attempt_and_stops_the_run(tmp_path: Path) -> None:
+    file = write_disturbed(tmp_path, ["baseline", "perturbed:limit-changed"], ["hasty"])
+    task, run = tmp_path / "task" / "task.toml", tmp_path / "run"
     old = 'change = { write = "perturbations/limit", to = "files:config/limit" }'
     text = task.read_text().replace(old, 'change = { script = "perturbations/limit" }')
     task.write_text(text)
-    seatrial("run", str(file), "-o", str(tmp_path / "run"), status=1)
-    lines = events(tmp_path / "run", "hasty", "perturbed:limit-changed")
+    said = seatrial("run", str(file), "-o", str(run), "--arm", "perturbed:limit-changed", status=2)
+    lines = events(run, "hasty", "perturbed:limit-changed")
     (fault,) = of(HarnessFaulted, lines)
     assert "perturbation limit-changed: change: its script perturbations/limit failed" in fault.problem
-    assert of(TrialEnded, lines)[0].stop_reason == "harness_fault"
+    assert of(TrialEnded, lines)[0].stop_reason == "task_fault"
+    (line,) = RunFolder(run).index()
+    assert (line.stop_reason, line.infrastructure, line.note) == ("task_fault", True, fault.problem)
+    assert f"trial {line.trial}: task " in said
+    assert fault.problem.rstrip(".") in said
+    # The trial is given up; the others can still be run.
+    ended = seatrial("run", str(file), "-o", str(run), status=1)
+    assert "1 trials could not be completed" in ended
+    assert outcome(run, "stop_reason") == {
+        ("hasty", ""): "finished",
+        ("hasty", "limit-changed"): "task_fault",
+    }
 
 
 def test_without_a_sandbox_changes_are_delivered_and_reads_cannot_be_awaited(tmp_path: Path) -> None:

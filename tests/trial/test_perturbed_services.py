@@ -156,11 +156,13 @@ def test_after_a_file_was_read_the_next_call_fails(run: Path) -> None:
     assert not lines(run, "http", "later-busy", PerturbationFired)  # read only after the last call
 
 
-def test_rows_change_before_the_first_effect_or_after_the_command_that_had_it(run: Path) -> None:
+def test_rows_change_before_the_first_effect(run: Path) -> None:
     for system, step in (("tool", 3), ("http", 1)):
         (fired,) = lines(run, system, "rows", PerturbationFired)
         assert (fired.step, fired.paths) == (step, ["services/tickets/tickets/1.json"])
         effect = next(e for e in lines(run, system, "rows", EffectRecorded) if e.note)
         assert (effect.actor, effect.note) == ("environment", "perturbation rows")
+        first = next(c for c in lines(run, system, "rows", ServiceCalled) if c.verb == "send")
+        assert effect.seq < fired.seq < first.seq
     got = [c for c in lines(run, "tool", "rows", ServiceCalled) if c.verb == "get"]
     assert [c.status for c in got] == [200]

@@ -124,8 +124,11 @@ def test_programs_that_never_stop_calling_lose_nothing_at_the_end(tmp_path: Path
     call = (
         """curl -s --unix-socket $SERVICE_SOCKETS/tickets.sock http://x/comment -d '{"id": 1, "body": "b"}'"""
     )
-    loops = f"for n in 1 2 3; do (while true; do {call}; done) >/dev/null 2>&1 & done; sleep 0.2"
-    steps = [{"tool": "shell", "command": loops}, *({"tool": "tickets.get", "id": 1} for _ in range(5))]
+    loops = f"for n in 1 2 3; do (while true; do {call}; echo >> calls; done) >/dev/null 2>&1 & done"
+    # Of four more than there were, the last was sent after the action before had ended.
+    more = "touch calls; n=$(wc -l < calls); until [ $(wc -l < calls) -gt $((n + 3)) ]; do sleep 0.02; done"
+    steps = [{"tool": "shell", "command": command} for command in (loops, more)]
+    steps += [{"tool": "tickets.get", "id": 1} for _ in range(4)]
     run = run_of(tmp_path, steps=[*steps, {"tool": "finish"}])
     journal = journal_of(run)
     end = journal.events[-1]

@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,12 @@ from seatrial.schedule.workers import run_job
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
 from tests.runs import open_run
+from tests.schedule.small import await_steps
+from tests.waiting import await_none, end, unique, until
 
 ROOT = Path(__file__).parents[2]
 WORKED = ROOT / "examples" / "worked"
+LEFT = unique(300)
 
 
 def seatrial(*arguments: str, status: int = 0, stdin: str | None = None) -> str:
@@ -146,7 +147,7 @@ def script(*commands: str) -> str:
 
 @pytest.mark.parametrize("place", ["before_effect", "after_effect_before_ack"])
 def test_a_killed_runner_leaves_an_unknown_action_and_is_tried_again(tmp_path: Path, place: Any) -> None:
-    run = experiment(tmp_path, script("echo 1 > one", "echo 2 > two", "sleep 300 & echo 3 > three"))
+    run = experiment(tmp_path, script("echo 1 > one", "echo 2 > two", f"sleep {LEFT} & echo 3 > three"))
     done = run_job(run, job(run, kill_at=(place, 3)))
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
     trial = run.manifest().plan[0].trial
@@ -167,9 +168,8 @@ def _nothing_left(run: RunFolder) -> None:
     assert not list(run.folder.glob("scratch/worlds/*"))
     mounts = Path("/proc/self/mountinfo").read_text()
     assert str(run.folder) not in mounts
-    assert (
-        "sleep 300" not in subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
-    )
+    await_none(LEFT)
+    await_none(str(run.folder))
 
 
 def _steps(path: Path) -> int:
@@ -187,10 +187,9 @@ def test_kill_9_of_the_worker_leaves_a_readable_journal_and_nothing_else(tmp_pat
     process.stdin.write(msgspec.json.encode(job(run)))
     process.stdin.close()
     path = run.journal_path(trial, 1)
-    while not path.exists() or _steps(path) < wanted:
-        assert process.poll() is None
+    until(lambda: (path.exists() and _steps(path) >= wanted) or process.poll() is not None)
     seen = _steps(path)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     journal = read_journal(path)
     assert len([e for e in journal.events if isinstance(e, ActionFinished)]) >= seen >= wanted
@@ -256,20 +255,21 @@ def test_a_python_agent_runs_and_its_crash_is_its_own(tmp_path: Path) -> None:
 
 
 def test_two_runners_on_one_folder(tmp_path: Path) -> None:
-    run = experiment(tmp_path, script("sleep 2"))
+    run = experiment(tmp_path, script(f"sleep {LEFT}; true"))
     program = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
     first = subprocess.Popen(
         [*program, "run", str(tmp_path / "experiment.toml"), "-o", str(run.folder)], stdout=subprocess.PIPE
     )
-    time.sleep(1.2)
+    await_steps(run.folder, 1)
     said = seatrial("run", str(tmp_path / "experiment.toml"), "-o", str(run.folder), status=2)
     assert "another runner" in said
+    end(LEFT)
     assert first.communicate()[0]
     assert first.returncode == 0
 
 
 def test_a_state_beyond_its_bound_is_the_agents_failure_and_not_tried_again(tmp_path: Path) -> None:
-    deep = 'python3 -c \'import os\nfor _ in range(3000): os.mkdir("dddd"); os.chdir("dddd")\''
+    deep = 'python3 -c \'import os\nfor _ in range(1000): os.mkdir("dddd"); os.chdir("dddd")\''
     run = experiment(tmp_path, script("true", deep, "true"))
     run_plan(run, run.manifest(), Silent())
     (line,) = run.index()

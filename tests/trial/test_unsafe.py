@@ -20,9 +20,9 @@ from seatrial.schedule.watching import Silent
 from seatrial.schedule.workers import run_job
 from seatrial.spec.loading import load_experiment
 from seatrial.trial.job import TrialJob
-from tests.environment.test_unsafe import nobody_after
 from tests.runs import open_run
 from tests.trial.test_trial import WORKED, script, seatrial
+from tests.waiting import await_none, unique
 
 FLAG = "--unsafe-no-sandbox"
 TRIAL = "example-migration.repaired.baseline.1"
@@ -152,7 +152,11 @@ def test_it_can_be_judged_again_with_and_without_a_sandbox(worked: Path, tmp_pat
 
 def test_probes_run_in_copies_and_leave_nobody(tmp_path: Path):
     own = script("printf 'echo ran $1' > tool.sh; ln -s /workspace/tool.sh services/link.sh")
-    run = marked(tmp_path, own, PROBING)
+    words = {f"{number}": unique(number) for number in range(7101, 7106)}
+    probing = PROBING
+    for number, word in words.items():
+        probing = probing.replace(number, word)
+    run = marked(tmp_path, own, probing)
     run_plan(run, run.manifest(), Silent())
     (line,) = run.index()
     table = json.loads(run.verdicts_path(line.trial, 1).read_bytes())
@@ -163,27 +167,33 @@ def test_probes_run_in_copies_and_leave_nobody(tmp_path: Path):
     assert row["evidence"]["given"]["asked"] == [
         "ran a\n", first, "helped\n", "given", 124, True, names, True, True,
     ]  # fmt: skip
-    assert nobody_after(2, *(f"{number}" for number in range(7101, 7106)))
+    for word in words.values():
+        await_none(word)
     assert clean(run)
 
 
 def test_nothing_of_a_trial_survives_it(tmp_path: Path):
-    run = marked(tmp_path, script("setsid sleep 7110 & sleep 7111 & (setsid nohup sleep 7112 &) ; sleep 0.1"))
+    word = unique(7110)
+    # The second action is over when each of them has become a sleep.
+    up = f"until [ $(pgrep -fx 'sleep {word}' | wc -l) = 3 ]; do sleep 0.02; done"
+    started = f"setsid sleep {word} & sleep {word} & (setsid nohup sleep {word} &)"
+    run = marked(tmp_path, script(started, up))
     run_plan(run, run.manifest(), Silent())
     (line,) = run.index()
     (end,) = [e for e in read_journal(run.journal_path(line.trial, 1)).events if isinstance(e, TrialEnded)]
     assert end.details["processes_lost"] == 3
-    assert nobody_after(2, "7110", "7111", "7112")
+    await_none(word)
     assert clean(run)
 
 
 def test_a_killed_worker_leaves_nobody_and_is_tried_again(tmp_path: Path):
-    run = marked(tmp_path, script("setsid sleep 7120 & sleep 7121 &", "true"))
+    word = unique(7120)
+    run = marked(tmp_path, script(f"setsid sleep {word} & sleep {word} &", "true"))
     trial = run.manifest().plan[0].trial
     job = TrialJob(run=str(run.folder.resolve()), trial=trial, attempt=1, kill_at=("before_effect", 2))
     done = run_job(run, job)
     assert (done.stop_reason, done.infrastructure) == ("killed", True)
-    assert nobody_after(2, "7120", "7121")
+    await_none(word)
     close_dead_attempts(run, run.manifest())
     assert run_plan(run, run.manifest(), Silent()).done[trial].attempt == 2
     assert clean(run)
@@ -192,11 +202,12 @@ def test_a_killed_worker_leaves_nobody_and_is_tried_again(tmp_path: Path):
 def test_a_python_agent_runs_as_a_plain_process(tmp_path: Path):
     shutil.copytree(WORKED / "migration", tmp_path / "migration")
     (tmp_path / "code").mkdir()
+    word = unique(7130)
     (tmp_path / "code" / "mine.py").write_text(
         "import os, subprocess\n"
         "class Agent:\n"
         "    def __init__(self, config, seed):\n"
-        "        subprocess.Popen(['sleep', '7130'], start_new_session=True)\n"
+        f"        subprocess.Popen(['sleep', '{word}'], start_new_session=True)\n"
         "        self.left = [{'tool': 'shell', 'arguments': {'command': 'ls'}}, {'tool': 'finish'}]\n"
         "    def act(self, observation): return self.left.pop(0)\n"
     )
@@ -208,7 +219,7 @@ def test_a_python_agent_runs_as_a_plain_process(tmp_path: Path):
     run_plan(run, run.manifest(), Silent())
     (line,) = run.index()
     assert line.stop_reason == "finished"
-    assert nobody_after(2, "7130")
+    await_none(word)
 
 
 def test_where_no_sandbox_can_be_made(tmp_path: Path):

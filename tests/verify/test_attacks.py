@@ -9,7 +9,8 @@ import pytest
 from seatrial.environment.confine.host import Host
 from seatrial.journal.entries import Entry
 from seatrial.verify.engine import Judge
-from tests.verify.bench import PYTHON, SHELL, Content, Maker, ask, judging, processes_with
+from tests.verify.bench import PYTHON, SHELL, Content, Maker, ask, judging
+from tests.waiting import await_none
 
 # Runs the agent's program and gives its own verdict, fail, together with what the program wrote.
 HONEST = (
@@ -247,7 +248,7 @@ for _ in range(600):
     assert row.verdict == "fail"
     status, said, _ = row.evidence["given"]
     assert (status, said[:6]) == (0, "begun\n")
-    assert not processes_with(b"app.py\0" + mark.encode())
+    await_none(f"app.py\0{mark}")
 
 
 def test_output_made_to_look_like_a_record_and_an_early_end(tmp_path: Path, host: Host) -> None:

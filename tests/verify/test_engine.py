@@ -1,7 +1,6 @@
 """Judging whole trials: cache, expiry, errors, goals, and that cached verdicts hold on the full state."""
 
 import random
-import time
 from pathlib import Path
 
 import msgspec
@@ -45,9 +44,7 @@ def test_a_trial_of_200_states_costs_one_run_per_distinct_state(tmp_path: Path, 
     journal = maker.journal(walk(maker, 201))
     seen: list[tuple[int, int]] = []
     with judging(tmp_path, host, maker, task) as judge:
-        began = time.monotonic()
         verdicts = judge.judge_trial(journal, progress=lambda done, total: seen.append((done, total)))
-        took = time.monotonic() - began
         tallies = dict(judge.tallies)
         again = judge.judge_trial(journal)
         write_verdicts(maker.run, verdicts)
@@ -55,7 +52,6 @@ def test_a_trial_of_200_states_costs_one_run_per_distinct_state(tmp_path: Path, 
         distinct = len(tally.states)
         print(f"{name}: {tally.runs} runs for {distinct} distinct states, {tally.cached} from the cache")
         assert tally.runs <= distinct == verdicts.distinct[name]
-    print(f"200 actions judged at every step in {took:.2f} s")
     assert seen[0] == (0, 200)
     assert seen[-1] == (200, 200)
     assert verdicts.runs == sum(t.runs for t in tallies.values()) < 100
@@ -264,23 +260,22 @@ def test_a_missing_object_is_an_error_of_the_run_not_a_verdict(tmp_path: Path, h
 
 def test_a_view_follows_only_what_changed(tmp_path: Path, host: Host) -> None:
     maker = Maker(tmp_path)
-    many = {f"d{n % 50}/f{n}": f"{n}\n" for n in range(3000)}
+    many = {f"d{n % 20}/f{n}": f"{n}\n" for n in range(300)}
     task = maker.task({"v": SHELL + "echo pass >&3"}, [{"id": "one", "verifier": "verifiers/v"}])
     with judging(tmp_path, host, maker, task) as judge:
         state = maker.state({**many, "a": "0"})
         follower = judge.follower(judge.subgoal("one"))
         follower.become(state)
         follower.layer("verifier")
-        costs = []
-        for number in range(1, 20):
-            entry = maker.file("workspace/a", str(number))
-            began = time.perf_counter()
-            follower.apply([entry])
-            follower.layer("verifier")
-            follower.seen.digest()
-            costs.append(time.perf_counter() - began)
-    print(f"one changed file of 3,001: {sorted(costs)[10] * 1000:.2f} ms")
-    assert sorted(costs)[10] < 0.02
+        follower.apply([maker.file("workspace/a", "1")])
+        (place,) = tmp_path.glob(f"scratch/*/{follower.layer('verifier')}/workspace")
+        before = {path: path.lstat().st_ctime_ns for path in place.rglob("*")}
+        follower.apply([maker.file("workspace/a", "2")])
+        follower.layer("verifier")
+        assert (place / "a").read_text() == "2"
+        after = {path: path.lstat().st_ctime_ns for path in place.rglob("*")}
+    # Nothing else was written, not even its owner or its time.
+    assert {path for path in after if after[path] != before.get(path)} == {place / "a"}
 
 
 def test_rows_say_what_was_left_out(tmp_path: Path, host: Host) -> None:

@@ -1,6 +1,5 @@
 """``probe``: agent-made code in a second sandbox, and only its bytes in the first."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 
 from seatrial.environment.confine.host import Host
 from tests.verify.bench import PYTHON, Content, Maker, ask, judging
+from tests.waiting import await_none, unique
 
 FILES: dict[str, Content] = {"app.py": "print('from the agent')\n", "data/x": "x\n"}
 RUN = (
@@ -38,7 +38,7 @@ give([
     probe("--", "sh", "-c", "kill -9 $$"),
     probe("--", "no-such-program"),
     probe("--", "printf", "%s|", b"\xff".decode("utf-8", "surrogateescape"), "", "a b", "-n"),
-    probe("--timeout", "0.3", "--", "sh", "-c", "echo begun; sleep 30"),
+    probe("--timeout", "1.5", "--", "sh", "-c", "echo begun; sleep 600"),
     probe("--", "true", input=b"x" * 3_000_000),
 ])"""
     plain, echoed, split, killed, missing, words, late, unread = given(tmp_path, host, script)
@@ -49,7 +49,7 @@ give([
     assert missing[:2] == [127, ""]
     assert words == [0, "\xff||a b|-n|", ""]
     assert late[:2] == [124, "begun\n"]
-    assert "0.3 seconds are up" in late[2]
+    assert "1.5 seconds are up" in late[2]
     assert unread == [0, "", ""]
 
 
@@ -115,7 +115,6 @@ give([
     probe("--timeout", "30", "--", "sh", "-c", "head -c 3000000000 /dev/zero > big; test $(wc -c < big) -lt 3000000000 && echo full")[1],
     probe("--", "echo", "alive"),
 ])"""  # noqa: E501
-    began = time.monotonic()
     yes, loud, bomb, disk, alive = given(tmp_path, host, script)
     assert yes[:2] == [125, ""]
     assert "bytes of output" in yes[2]
@@ -123,7 +122,6 @@ give([
     assert bomb != 0
     assert disk in ("full\n", "")  # root: the memory limit may end it first
     assert alive == [0, "alive\n", ""]
-    assert time.monotonic() - began < 60
 
 
 def test_many_at_once(tmp_path: Path, host: Host) -> None:
@@ -134,10 +132,10 @@ give([one.communicate()[0].decode() for one in running])"""  # noqa: E501
 
 
 def test_a_probe_ends_with_its_verifier(tmp_path: Path, host: Host) -> None:
-    began = time.monotonic()
-    row = ask(tmp_path, host, "#!/bin/sh\nprobe -- sleep 31 & sleep 0.3; echo pass >&3", FILES)
-    assert row.verdict == "pass"
-    assert time.monotonic() - began < 10
+    word = unique(3100)
+    asked = f"#!/bin/sh\nprobe -- sleep {word} & sleep 0.3; echo pass >&3"
+    assert ask(tmp_path, host, asked, FILES).verdict == "pass"
+    await_none(word)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """How a verifier's end becomes a verdict, on real sandboxes."""
 
-import time
 from pathlib import Path
 
 import pytest
 
 from seatrial.environment.confine.host import Host
 from seatrial.verify.frozen import VerifierFiles
-from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging, processes_with
+from tests.verify.bench import PYTHON, SHELL, Maker, ask, judging
+from tests.waiting import PATIENCE, await_none, unique
 
 FILES = {"a.txt": "hello\n", "deep/b": "x"}
 
@@ -55,13 +55,11 @@ def test_verdicts(tmp_path: Path, host: Host, verifier: str, verdict: str, given
     ],
 )
 def test_errors(tmp_path: Path, host: Host, verifier: str, reason: str) -> None:
-    began = time.monotonic()
-    row = ask(tmp_path, host, verifier, FILES, timeout=1.0)
+    row = ask(tmp_path, host, verifier, FILES, timeout=1.0 if "timed out" in reason else PATIENCE)
     assert row.verdict == "error"
     assert reason in row.evidence["reason"]
     assert row.evidence["tries"] == 2
     assert not row.product_triggered
-    assert time.monotonic() - began < 10
 
 
 def test_an_error_keeps_what_was_said(tmp_path: Path, host: Host) -> None:
@@ -150,8 +148,10 @@ def test_nothing_stays(tmp_path: Path, host: Host) -> None:
     stage = Path(host.stage)
     before = sorted(p.name for p in stage.iterdir())
     mounts = Path("/proc/self/mountinfo").read_text().count("\n")
-    ask(tmp_path, host, SHELL + "sleep 987 & probe -- sh -c 'sleep 987 & true'; echo pass >&3", FILES)
+    word = unique(987)
+    left = f"sleep {word} & probe -- sh -c 'sleep {word} & true'; echo pass >&3"
+    ask(tmp_path, host, SHELL + left, FILES)
     assert sorted(p.name for p in stage.iterdir()) == before
     assert Path("/proc/self/mountinfo").read_text().count("\n") == mounts
     assert list((tmp_path / "scratch").iterdir()) == []
-    assert not processes_with(b"sleep\x00987")
+    await_none(word)

@@ -9,7 +9,7 @@ from seatrial.cli.calibrate import calibrate
 from seatrial.cli.compare.compare import compare
 from seatrial.cli.doctor import doctor
 from seatrial.cli.estimate.kinds import app as estimate
-from seatrial.cli.fork import fork
+from seatrial.cli.fork.fork import fork
 from seatrial.cli.gate.gate import gate
 from seatrial.cli.gc import gc
 from seatrial.cli.import_ import import_

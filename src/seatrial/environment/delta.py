@@ -1,6 +1,7 @@
 """How one command ended, and what one window changed."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from seatrial.environment.watching.touched import READ, Touched
@@ -29,6 +30,12 @@ class Result:
     tool_us: int = 0
     cpu_us: int | None = None
     alive: int = 0
+
+    def how_it_ended(self, seconds: float) -> str:
+        """In words, for whoever wrote what was run within so many seconds."""
+        if self.timed_out:
+            return f"it was stopped after {seconds:g} seconds"
+        return "its exit code is unknown" if self.exit_code is None else f"exit code {self.exit_code}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,25 @@ def net(first: Delta, second: Delta) -> Delta:
     before = {**{p: e for p, e in second.before.items() if p not in made}, **first.before}
     kept = [entry for path, entry in sorted(last.items()) if not _same(before.get(path), entry)]
     return replace(first, changes=kept, fingerprint=second.fingerprint, before=before)
+
+
+def joined(first: Delta, second: Delta) -> Delta:
+    """Two windows of one action, each with its own changes, also those that the second took back."""
+    last = {entry.path: entry for entry in (*first.changes, *second.changes)}
+    return replace(
+        second,
+        changes=[last[path] for path in sorted(last)],
+        touched=first.touched | second.touched,
+        before={**second.before, **first.before},
+        reads_seen=first.reads_seen and second.reads_seen,
+    )
+
+
+def without(delta: Delta, paths: Collection[str]) -> Delta:
+    """A window without its changes of some paths, which somebody else has changed since."""
+    changes = [entry for entry in delta.changes if entry.path not in paths]
+    before = {path: entry for path, entry in delta.before.items() if path not in paths}
+    return replace(delta, changes=changes, before=before)
 
 
 def _same(before: Entry | None, after: Entry) -> bool:

@@ -17,6 +17,7 @@ from seatrial.environment.confine.box import Box, Mount
 from seatrial.environment.confine.bytecode import compiled
 from seatrial.environment.confine.cgroups import ControlGroup, make_group
 from seatrial.environment.confine.channel import REPLY_SECONDS, Channel
+from seatrial.environment.confine.inside import resume_inside, stop_inside
 from seatrial.environment.delta import Delta, Result
 from seatrial.environment.ground import Ground
 from seatrial.environment.services.opened import open_services
@@ -100,6 +101,7 @@ class BubblewrapSandbox:
             self._group = self._make_group(name)
             undo.callback(self._group.close)
             self._alive, self._ooms = 0, self._group.out_of_memory_kills()
+            self._acting = self._held_midway = False
             self._problems = os.memfd_create("stderr")
             undo.callback(os.close, self._problems)
             self._process, self._channel = self._start()
@@ -257,7 +259,11 @@ class BubblewrapSandbox:
     def _act(self, request: dict[str, Any], payload: bytes, seconds: float) -> Result:
         keep = self.ground.limits.output_kb * 1024 // 2
         request |= {"timeout": seconds, "keep": keep}
-        report, output = self._channel.ask(request, payload, seconds + REPLY_SECONDS)
+        self._acting = True
+        try:
+            report, output = self._channel.ask(request, payload, seconds + REPLY_SECONDS)
+        finally:
+            self._acting = False
         self._alive = report["alive"]
         ooms = self._group.out_of_memory_kills()
         killed, self._ooms = ooms > self._ooms, ooms
@@ -292,17 +298,25 @@ class BubblewrapSandbox:
 
     @property
     def unsettled(self) -> bool:
-        """Whether the state may have moved since the last ``settle``, with no action under way."""
-        return bool(self._alive) or (self.services is not None and self.services.services.unsettled)
+        """Whether the state may have moved since the last ``settle``."""
+        return self._is_busy or (self.services is not None and self.services.services.unsettled)
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether processes run, of earlier actions or of one under way."""
+        return self._acting or bool(self._alive)
 
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:
-        """See ``Sandbox.settle``. Background processes are frozen meanwhile and run on afterwards."""
+        """See ``Sandbox.settle``. What runs is frozen meanwhile and runs on afterwards.
+
+        While an action is under way another thread may call this, and ``put``; one thread at a time.
+        """
         with self.frozen(), as_fault("the state cannot be read or stored"):
             touched = Touched(overflow=True)
             if self.watcher is not None:
-                touched = self.watcher.take(quiet=not self._alive)
-            mapped = writable_mappings(self._process.pid) if self._alive else Mapped()
+                touched = self.watcher.take(quiet=not self._is_busy)
+            mapped = writable_mappings(self._process.pid) if self._is_busy else Mapped()
             if self.services is not None:
                 self.services.settle_into(self.tracker)
             changes = self.tracker.update(touched, self.watcher, mapped, self._put_back)
@@ -313,7 +327,7 @@ class BubblewrapSandbox:
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
         """Hold every process of the sandbox still; costs nothing when there is none. May be nested."""
-        holds = bool(self._alive) and not self._holds
+        holds = self._is_busy and not self._holds
         if holds:
             self._hold()
         self._holds += 1
@@ -325,20 +339,45 @@ class BubblewrapSandbox:
                 self._let_go()
 
     def _hold(self) -> None:
+        self._held_midway = self._acting
+        if self._held_midway:
+            self._channel.draining.acquire()
+        try:
+            self._stop_all()
+        except BaseException:
+            self._release_channel()
+            raise
+
+    def _stop_all(self) -> None:
         if self._group.can_freeze:
             try:
                 self._group.freeze()
             except (OSError, TimeoutError) as fault:
-                raise EnvironmentFault(f"a background process cannot be stopped: {fault}.") from fault
-        elif self._channel.ask({"op": "stop"})[0]["stopped"] is None:
-            raise EnvironmentFault("a background process cannot be stopped.")
+                raise EnvironmentFault(f"a process cannot be stopped: {fault}.") from fault
+            return
+        # PID 1 is asked only between actions: while one is under way it waits for nothing else.
+        stopped = (
+            stop_inside(self._process.pid)
+            if self._held_midway
+            else self._channel.ask({"op": "stop"})[0]["stopped"] is not None
+        )
+        if not stopped:
+            raise EnvironmentFault("a process cannot be stopped.")
 
     def _let_go(self) -> None:
         if self._group.can_freeze:
             self._group.thaw()
-            self._alive = self._channel.ask({"op": "count"})[0]["alive"]
-        else:
-            self._alive = self._channel.ask({"op": "continue"})[0]["alive"]
+        elif self._held_midway:
+            resume_inside(self._process.pid)
+        if not self._held_midway:
+            operation = "count" if self._group.can_freeze else "continue"
+            self._alive = self._channel.ask({"op": operation})[0]["alive"]
+        self._release_channel()
+
+    def _release_channel(self) -> None:
+        if self._held_midway:
+            self._held_midway = False
+            self._channel.draining.release()
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:

@@ -184,7 +184,8 @@ class UnsafeWorld:
     @property
     def unsettled(self) -> bool:
         """See ``BubblewrapSandbox.unsettled``."""
-        return bool(self._alive) or (self.services is not None and self.services.services.unsettled)
+        acts = self._acting is not None
+        return acts or bool(self._alive) or (self.services is not None and self.services.services.unsettled)
 
     # -- knowing the state ----------------------------------------------------------------------------
     def settle(self) -> Delta:

@@ -43,7 +43,7 @@ class World(Protocol):
 
     @property
     def unsettled(self) -> bool:
-        """Whether the state may have moved since the last ``settle``, with no action under way."""
+        """Whether the state may have moved since the last ``settle``."""
 
     def shell(self, command: str, cwd: str = "/workspace", seconds: float | None = None) -> Result:
         """Run one fresh shell."""

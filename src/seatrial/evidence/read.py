@@ -15,6 +15,7 @@ from seatrial.evidence.deltas import DeltaReader
 from seatrial.journal.events import INFRASTRUCTURE, ActionFinished, ConstraintViolated, TrialStarted
 from seatrial.journal.reader import Journal, read_journal
 from seatrial.journal.run import IndexLine, Manifest, RunFolder, TrialPlanned
+from seatrial.measure.goals import GoalChange
 from seatrial.measure.trial import Measured, measure_trial, unstarted
 from seatrial.measure.waste import WastedSteps
 from seatrial.records.counted import counted_index
@@ -32,6 +33,7 @@ class AttemptEvidence(msgspec.Struct, kw_only=True):
         counted: whether this attempt stands for its trial in every denominator.
         progress: pairs (step, value) at which verified progress changes.
         waste: which actions were idle or wasted.
+        goal_changes: how each change of goal was taken up.
         reset_proved: the first line says that the reset was compared with the base.
         blind_actions: actions whose reads the host could not see.
         torn: bytes of an unfinished last line, dropped.
@@ -44,6 +46,7 @@ class AttemptEvidence(msgspec.Struct, kw_only=True):
     progress: list[tuple[int, float]]
     waste: WastedSteps
     violations: list[ConstraintViolated]
+    goal_changes: list[GoalChange] = []
     note: str = ""
     counted: bool = True
     reset_proved: bool = False
@@ -170,6 +173,7 @@ def read_attempt(
         verdicts=verdicts,
         progress=found.progress,
         waste=found.waste,
+        goal_changes=found.goal_changes,
         violations=[event for event in journal.events if isinstance(event, ConstraintViolated)],
         note=line.note,
         reset_proved=isinstance(started, TrialStarted) and started.reset_proved,

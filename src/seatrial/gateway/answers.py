@@ -1,12 +1,12 @@
 """Answers by idempotency key: the same request under the same key is answered again and not done again."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from seatrial.gateway.attend import Asked, Window
+from seatrial.gateway.recalling import Past
 from seatrial.journal.digest import digest_value
-from seatrial.journal.events import ActionFinished, ActionRequested, Event, Outcome
+from seatrial.journal.events import Outcome
 from seatrial.journal.objects import ObjectStore
 
 # Characters of a name an agent made up that are said back to it.
@@ -59,18 +59,15 @@ class Answers:
             answer = _Answer(asked_for, asked.step, whole, window.outcome, window.exit_code)
             self._known.setdefault(asked.key, answer)
 
-    def recall(self, past: Iterable[Event]) -> None:
-        """Know the answers of a journal, for a trial that goes on from its state; their step is told as 0."""
-        requests: dict[int, ActionRequested] = {}
-        for event in past:
-            if isinstance(event, ActionRequested):
-                requests[event.step] = event
-            elif isinstance(event, ActionFinished) and event.key and _tells(event.outcome, event.notes):
-                request = requests[event.step]
-                asked_for = _digest(request.tool, request.arguments)
-                whole = event.notes.get(ORIGINAL, event.observation)
-                answer = _Answer(asked_for, 0, whole, event.outcome, event.exit_code)
-                self._known.setdefault(event.key, answer)
+    def recall(self, past: Past) -> None:
+        """Know the answers that were given before, for a trial that goes on from another one's state."""
+        for act in past.acts:
+            asked, done = act.asked, act.finished
+            if asked.key is not None and _tells(done.outcome, done.notes):
+                whole = done.notes.get(ORIGINAL, done.observation)
+                asked_for = _digest(asked.tool, asked.arguments)
+                answer = _Answer(asked_for, asked.step, whole, done.outcome, done.exit_code)
+                self._known.setdefault(asked.key, answer)
 
 
 def _tells(outcome: Outcome, notes: dict[str, Any]) -> bool:

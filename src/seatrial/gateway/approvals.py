@@ -7,18 +7,17 @@ from typing import Any
 
 from seatrial.gateway.attend import Asked, Idle
 from seatrial.gateway.deeds import CallPattern
+from seatrial.gateway.recalling import Past, decision_on
 from seatrial.journal.events import (
+    ActionDecided,
     ActionFinished,
     ActionRequested,
-    Event,
+    ConstraintViolated,
     HumanIntervened,
     PerturbationFired,
     ServiceCalled,
 )
 from seatrial.spec.task import Approval
-
-# How a service answers a request that was not allowed.
-DENIED_STATUS = 403
 
 
 @dataclass
@@ -103,14 +102,15 @@ class Approvals:
         """Asked for and not given, or a call was made without it: as it stands, the way is blocked."""
         self._lacking[approval] = None
 
-    def recall(self, past: Iterable[Event], revoking: Mapping[str, str]) -> None:
-        """Become what a journal's lines say it was, for a trial that goes on from another one's state.
+    def recall(self, past: Past, revoking: Mapping[str, str], needing: Mapping[str, str]) -> None:
+        """Become what journals say they were, for a trial that goes on from another one's state.
 
         Args:
             revoking: perturbations of the task that take an approval back, with that approval.
+            needing: constraints that prevent what has no approval, with that approval.
         """
         requests: dict[int, ActionRequested] = {}
-        for event in past:
+        for event in past.events:
             if isinstance(event, ActionRequested):
                 requests[event.step] = event
             elif isinstance(event, HumanIntervened) and event.tier == "approval" and event.approval:
@@ -122,8 +122,11 @@ class Approvals:
             elif isinstance(event, ActionFinished) and event.notes.get("approvals"):
                 request = requests[event.step]
                 self._used(request.tool, request.arguments, request.key or None)
-            elif isinstance(event, ServiceCalled) and event.via == "http" and event.status != DENIED_STATUS:
+            elif isinstance(event, ServiceCalled) and event.via == "http" and decision_on(event) == "allow":
                 self._used(f"{event.service}.{event.verb}", event.arguments, event.key or None)
+            elif isinstance(event, ActionDecided | ConstraintViolated):
+                if (needed := needing.get(event.constraint or "")) is not None:
+                    self.refused(needed)
             elif isinstance(event, PerturbationFired) and event.perturbation in revoking:
                 self.revoke(revoking[event.perturbation])
 
@@ -174,6 +177,11 @@ class PermissionBlock(Idle):
     def __init__(self, approvals: Approvals) -> None:
         self._approvals = approvals
         self._denied = False
+
+    def recall(self, past: Past) -> None:
+        """Know how it went before, for a trial that goes on from another one's state."""
+        for act in past.acts:
+            self.committed(act.asked, act.finished)
 
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """See ``Attendant``."""

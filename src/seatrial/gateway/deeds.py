@@ -6,6 +6,8 @@ from typing import Any
 
 from seatrial.gateway.attend import Asked, Window
 from seatrial.gateway.execute import state_path
+from seatrial.gateway.recalling import PastAct
+from seatrial.journal.events import Outcome
 from seatrial.spec.conditions import Condition, compile_condition
 from seatrial.spec.patterns import compile_pattern
 from seatrial.spec.task import Forbid
@@ -60,20 +62,42 @@ class Done:
 
 def done_by(asked: Asked, window: Window | None) -> Done:
     """What an action did and tried; the window is null where nothing was executed."""
+    done = _asked_for(asked)
+    if window is None:
+        return done
+    if window.delta is not None:
+        seen = window.delta.reads()
+        done.wrote |= {entry.path for entry in window.delta.changes}
+        done.read = None if seen is None else set(seen)
+    return _executed(done, asked, window.outcome, window.notes, window.calls)
+
+
+def done_before(act: PastAct) -> Done:
+    """The same of an action that a journal tells of."""
+    done, finished = _asked_for(act.asked), act.finished
+    if not act.executed:
+        return done
+    done.wrote |= {entry.path for entry in act.changes}
+    done.read = None if finished.reads is None else set(finished.reads)
+    return _executed(done, act.asked, finished.outcome, finished.notes, act.calls)
+
+
+def _asked_for(asked: Asked) -> Done:
     wrote = set[str]()
-    read: set[str] | None = set()
     if asked.tool in ("write_file", "edit_file") and isinstance(path := asked.arguments.get("path"), str):
         wrote.add(state_path(path))
-    if window is not None and window.delta is not None:
-        wrote |= {entry.path for entry in window.delta.changes}
-        seen = window.delta.reads()
-        read = None if seen is None else set(seen)
-    if window is not None:
-        wrote |= set(window.notes.get("put_back", ()))
-        if asked.tool == "read_file" and window.outcome == "ok":
-            # It reads just that, also where nobody sees reads.
-            read = {*(read or ()), state_path(asked.arguments["path"])}
-    return Done(wrote, read, [(asked.tool, asked.arguments), *(window.calls if window is not None else ())])
+    return Done(wrote, set(), [(asked.tool, asked.arguments)])
+
+
+def _executed(
+    done: Done, asked: Asked, outcome: Outcome, notes: dict[str, Any], calls: Iterable[tuple[str, Any]]
+) -> Done:
+    done.wrote |= set(notes.get("put_back", ()))
+    if asked.tool == "read_file" and outcome == "ok":
+        # It reads just that, also where nobody sees reads.
+        done.read = {*(done.read or ()), state_path(asked.arguments["path"])}
+    done.calls += calls
+    return done
 
 
 class Deed:

@@ -1,14 +1,15 @@
 """``act``: the only way in. Every request becomes a step with the state before and after."""
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
 
-from seatrial.environment.delta import Delta
+from seatrial.environment.delta import Delta, without
 from seatrial.environment.world import World
 from seatrial.errors import EnvironmentFault
 from seatrial.gateway.answers import SHOWN_NAME, Answers
@@ -18,7 +19,8 @@ from seatrial.gateway.deeds import done_by
 from seatrial.gateway.execute import execute, state_path
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Finding, Policy
-from seatrial.gateway.restraint import Actor, Restraint
+from seatrial.gateway.recalling import Past
+from seatrial.gateway.restraint import Actor, Restrained, Restraint
 from seatrial.gateway.tools import TOOLS, Tool
 from seatrial.journal.entries import Entry, State
 from seatrial.journal.events import (
@@ -30,7 +32,6 @@ from seatrial.journal.events import (
     ConstraintViolated,
     Cost,
     EffectRecorded,
-    Event,
     GoalChanged,
     StopReason,
 )
@@ -98,7 +99,8 @@ class Gateway:
         self._answers = Answers(objects)
         self._restraint = Restraint(sandbox, journal, policy)
         self.on_change: list[Callable[[list[Entry]], None]] = []
-        self._executing = False
+        self._executing, self._ending = False, threading.Lock()
+        self._so_far: Restrained | None = None
         self._calls: list[tuple[str, dict[str, Any]]] = []
         self.step = 0
         self.stop_reason: StopReason | None = None
@@ -111,11 +113,14 @@ class Gateway:
         """What is offered, in the order it is described."""
         return list(self._offer.tools.values())
 
-    def recall(self, past: Iterable[Event], revoking: Mapping[str, str]) -> None:
-        """Know answers and approvals of a journal, for a trial that goes on from another one's state."""
-        past = list(past)
+    def recall(self, past: Past, revoking: Mapping[str, str]) -> None:
+        """Know answers and approvals of before, for a trial that goes on from another one's state.
+
+        Args:
+            revoking: as in ``Approvals.recall``.
+        """
         self._answers.recall(past)
-        self._policy.approvals.recall(past, revoking)
+        self._policy.recall(past, revoking)
 
     def act(
         self, tool: str, arguments: dict[str, Any], key: str | None = None,
@@ -140,7 +145,7 @@ class Gateway:
                 return Observation(text="The work has ended.", outcome="denied", done=True)
             tool, (arguments, problem) = readable(tool), plain(arguments)
             key = None if key is None else readable(key)
-            self._settle_background()
+            self._settle_unseen()
             self.step += 1
             self._meter.actions += 1
             begun = time.monotonic_ns()
@@ -166,17 +171,26 @@ class Gateway:
                 self._meter.agent_thinks()
 
     # -- before ---------------------------------------------------------------------------------------
-    def _settle_background(self) -> None:
-        """Write down what happened between actions, and whether it broke a constraint."""
+    def _settle_unseen(self, always: bool = False) -> None:
+        """Write down what happened between actions, or what the command under way has done so far.
+
+        Constraints that it broke are noted, and what must be prevented is put back.
+
+        Args:
+            always: write a line even if nothing changed.
+        """
         if not self._sandbox.unsettled:
             return
-        kept = self._restraint.restrain(self._sandbox.settle(), "background", self.step)
+        actor: Actor = self._offer.actor if self._executing else "background"
+        kept = self._restraint.restrain(self._sandbox.settle(), actor, self.step)
         delta, windows = kept.delta, kept.windows
-        if delta.fingerprint != self._post or delta.changes or windows:
+        if self._executing:
+            self._so_far = kept if self._so_far is None else self._so_far.then(kept)
+        if always or delta.fingerprint != self._post or delta.changes or windows:
             entries, name = self._fit(delta.changes)
             self._journal.append(
                 EffectRecorded(
-                    actor="background", pre=self._post, post=delta.fingerprint, changes=entries,
+                    actor=actor, pre=self._post, post=delta.fingerprint, changes=entries,
                     changes_object=name, windows=windows,
                 )
             )  # fmt: skip
@@ -221,7 +235,7 @@ class Gateway:
 
     def _execute(self, asked: Asked) -> Window:
         handler = self._offer.handlers.get(asked.tool)
-        self._calls = []
+        self._calls, self._so_far = [], None
         if handler is not None:
             window = handler(asked)
             self._meter.tool_worked(window.tool_us)
@@ -230,7 +244,8 @@ class Gateway:
             try:
                 window = execute(self._sandbox, self._meter, asked)
             finally:
-                self._executing = False
+                with self._ending:
+                    self._executing = False
         window.delta = self._sandbox.settle()
         window.calls = list(self._calls)
         self._judge_effects(window)
@@ -244,6 +259,16 @@ class Gateway:
     def moment(self) -> tuple[int, Actor]:
         """The step under way and whose requests come now: while no command runs, those of what still runs."""
         return self.step, self._offer.actor if self._executing else "background"
+
+    @contextmanager
+    def midway(self) -> Iterator[bool]:
+        """For the thread of a request: what is done in here happens while the command under way runs.
+
+        Yields:
+            Whether one does; if not, this thread must leave the state alone.
+        """
+        with self._ending:
+            yield self._executing
 
     @contextmanager
     def judged(
@@ -301,6 +326,8 @@ class Gateway:
         if window.delta is None:
             return
         kept = self._restraint.restrain(window.delta, self._offer.actor, self.step)
+        if self._so_far is not None:
+            kept = self._so_far.then(kept)
         window.delta, window.windows = kept.delta, kept.windows
         if kept.put_back is not None:
             window.notes["put_back"], window.outcome = kept.put_back, "denied"
@@ -431,16 +458,24 @@ class Gateway:
         self._sandbox.interrupt()
 
     def settle(self) -> str:
-        """Write down what background processes did; returns the fingerprint of the state as it is now.
+        """Write down what was done since the last line; returns the fingerprint of the state as it is now.
 
         Raises:
             EnvironmentFault: the world broke.
         """
-        self._settle_background()
+        self._settle_unseen()
         return self._post
 
+    def divide(self) -> None:
+        """Tell what the command under way has done so far apart from what it does from now on; ``midway``.
+
+        Raises:
+            EnvironmentFault: the world broke.
+        """
+        self._settle_unseen(always=True)
+
     def impose(self, change: Callable[[], None], note: str) -> EffectRecorded | None:
-        """Let the harness change the world between actions and write down what became of it.
+        """Let the harness change the world and write down what became of it: between actions, or ``midway``.
 
         Args:
             change: alters the world; nothing of the agent's runs meanwhile.
@@ -449,12 +484,16 @@ class Gateway:
         Returns:
             The line that was written; null when the state is as before.
         """
-        self._settle_background()
+        self._settle_unseen()
         change()
         delta = self._sandbox.settle()
-        self._policy.effects(delta)  # what is watched has changed; the change is nobody's violation
+        self._policy.imposed(delta)
         if delta.fingerprint == self._post and not delta.changes:
             return None
+        if self._so_far is not None:
+            # What the action did to these paths before is done with; its own line must not bring it back.
+            changed = {entry.path for entry in delta.changes}
+            self._so_far = replace(self._so_far, delta=without(self._so_far.delta, changed))
         entries, name = self._fit(delta.changes)
         effect = EffectRecorded(
             actor="environment", pre=self._post, post=delta.fingerprint, changes=entries, changes_object=name,
@@ -510,7 +549,7 @@ class Gateway:
     def close(self) -> str:
         """Take in what background processes did last; returns the final fingerprint."""
         try:
-            self._settle_background()
+            self._settle_unseen()
         except EnvironmentFault:
             if self.stop_reason is None:
                 self.stop_reason = "environment_fault"

@@ -3,12 +3,12 @@
 It outlives the agent's process and is no part of the world: no fingerprint, no verifier sees it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from seatrial.gateway.attend import Asked, Handler, Idle, Window
-from seatrial.journal.events import ActionFinished, Event, MemoryUsed
+from seatrial.gateway.recalling import Past
+from seatrial.journal.events import ActionFinished, MemoryUsed
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 
@@ -145,9 +145,11 @@ class Memory(Idle):
         self._summary = []
         return text
 
-    def restore(self, events: Iterable[Event]) -> None:
-        """Become what a journal's lines say it was, for a trial that goes on from another one's state."""
-        for event in events:
+    def restore(self, past: Past) -> None:
+        """Become what journals say it was, for a trial that goes on from another one's state."""
+        for act in past.acts:
+            self.committed(act.asked, act.finished)
+        for event in past.events:
             if not isinstance(event, MemoryUsed):
                 continue
             value = "" if event.value is None else self._objects.get(event.value).decode()

@@ -1,7 +1,7 @@
 """A task's constraints, judged at action time: calls before they run, files from what was seen of them."""
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from seatrial.environment.guard import Guard, Rule, Sighting
 from seatrial.environment.world import World
 from seatrial.gateway.approvals import Approvals, Grant
 from seatrial.gateway.deeds import CallPattern, Done, any_below, any_match
+from seatrial.gateway.recalling import Past
 from seatrial.journal.entries import State
 from seatrial.spec.task import Constraint, Task
 
@@ -47,6 +48,11 @@ class Policy:
         self.approvals = Approvals(task.approval)
         self._held: list[Grant] = []
         self._lifted: set[str] = set()
+
+    def recall(self, past: Past, revoking: Mapping[str, str]) -> None:
+        """Know the permissions of before; see ``Approvals.recall``."""
+        needing = {c.id: c.requires for c in self._constraints.values() if c.mode == "prevent" and c.requires}
+        self.approvals.recall(past, revoking, needing)
 
     def begins(self, tool: str, arguments: dict[str, Any], key: str | None) -> None:
         """An action is under way: what approvals it has hold until ``ends``, for nobody else."""
@@ -90,6 +96,11 @@ class Policy:
         found = [f for f in found if f.constraint.requires not in self._lifted]
         self._lacks([f for f in found if f.certain])
         return found
+
+    def imposed(self, delta: Delta) -> None:
+        """What the harness did to constrained paths is from now on how they were; nobody broke anything."""
+        if self._guard is not None:
+            self._guard.inspect(delta)
 
     def _finding(self, sighting: Sighting) -> Finding:
         constraint = self._constraints[sighting.constraint]

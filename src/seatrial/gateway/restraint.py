@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from seatrial.environment.delta import Delta, net
+from seatrial.environment.delta import Delta, joined, net
 from seatrial.environment.world import World
 from seatrial.gateway.policy import Finding, Policy
 from seatrial.journal.entries import Entry, is_row
@@ -30,6 +30,17 @@ class Restrained:
     put_back: list[str] | None = None
     undone: int = 0
     recovery_us: int = 0
+
+    def then(self, later: "Restrained") -> "Restrained":
+        """Two windows of one action as one."""
+        back = [paths for paths in (self.put_back, later.put_back) if paths is not None]
+        return Restrained(
+            joined(self.delta, later.delta),
+            sorted({*self.windows, *later.windows}),
+            sorted({path for paths in back for path in paths}) if back else None,
+            self.undone + later.undone,
+            self.recovery_us + later.recovery_us,
+        )
 
 
 class Restraint:

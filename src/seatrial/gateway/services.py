@@ -5,7 +5,7 @@ import html
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -44,9 +44,9 @@ class ServiceDoor:
 
     Attributes:
         tools: one for each verb.
-        heard: listeners, to be added before the first action.
-        carried_out: told of tool and arguments of each request by HTTP that was not refused beforehand; from
-            the thread that serves it.
+        heard: listeners, to be added before the first action; what they hear is kept in objects.
+        admitted: told of tool and arguments of each request by HTTP that is about to be carried out, from the
+            thread that serves it.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ServiceDoor:
         self._patience, self._shown_bytes = patience, shown_bytes
         self.tools = {tool.name: tool for tool in service_tools(self._services.names)}
         self.heard: list[Listener] = []
-        self.carried_out: list[Callable[[str, dict[str, Any]], None]] = []
+        self.admitted: list[Callable[[str, dict[str, Any]], None]] = []
         self._gateway: Gateway | None = None
         self._in_step = (0, 0)
 
@@ -117,12 +117,15 @@ class ServiceDoor:
             arguments, answer = self._checked(request, verb, arguments, problem)
             answer = too_many or answer
             name = f"{request.service}.{verb}"
+            decision: Literal["allow", "deny", "unasked"] = "unasked"
             if answer is None:
                 with self._gateway.judged(name, arguments, key or None, actor) as denied:
+                    decision = "deny" if denied else "allow"
                     answer = _no(403, denied) if denied else self._carry_out(request, verb, arguments, step)
             line = ServiceCalled(
                 actor=actor, step=step, service=request.service, verb=verb, arguments=self._kept(arguments),
-                key=key, via="http", status=answer.status,
+                key=key, via="http", status=answer.status, decision=decision,
+                request=self._objects.put(request.raw) if self.heard else "",
             )  # fmt: skip
             self._write(line, answer)
             for listener in self.heard:
@@ -133,10 +136,9 @@ class ServiceDoor:
 
     def _carry_out(self, request: Request, verb: str, arguments: dict[str, Any], step: int) -> Answer:
         service, key = request.service, readable(request.key)
-        answer = self._in_patience(self._services.call(service, verb, arguments, key, "http", step))
-        for told in self.carried_out:
+        for told in self.admitted:
             told(f"{service}.{verb}", arguments)
-        return answer
+        return self._in_patience(self._services.call(service, verb, arguments, key, "http", step))
 
     def _too_many(self, step: int) -> Answer | None:
         """Count a request; null while there are few. The first one too many is written down with its refusal.

@@ -16,7 +16,7 @@ Outcome = Literal["ok", "failed", "partial", "unknown", "denied", "compensated"]
 StopReason = Literal[
     "finished", "gave_up", "budget_actions", "budget_seconds", "budget_tokens", "budget_money",
     "budget_human", "first_success", "permission_block", "safety_stop", "environment_fault",
-    "harness_fault", "verifier_fault", "agent_fault", "killed",
+    "harness_fault", "task_fault", "verifier_fault", "agent_fault", "killed",
 ]  # fmt: skip
 # A budget ended the trial: what it would have come to is not known.
 BUDGET: frozenset[StopReason] = frozenset(
@@ -24,8 +24,10 @@ BUDGET: frozenset[StopReason] = frozenset(
 )
 # Ends that say nothing about the system. An ``agent_fault`` joins them when no agent came to act.
 INFRASTRUCTURE: frozenset[StopReason] = frozenset(
-    {"environment_fault", "harness_fault", "verifier_fault", "killed"}
+    {"environment_fault", "harness_fault", "task_fault", "verifier_fault", "killed"}
 )
+# A script of the task's own failed: another attempt would be no different.
+TASK_FAULT: StopReason = "task_fault"
 
 
 # How one call of a model ended. Only ``ok``, ``bad_tool_call`` and ``context_exceeded`` are about the model
@@ -199,9 +201,11 @@ class ActionFinished(Line, tag="action.finished", kw_only=True):
 
 
 class EffectRecorded(Line, tag="effect.recorded", kw_only=True):
-    """The state moved between actions (``actor`` is ``background``), or was put back by the harness.
+    """The state moved between actions (``actor`` is ``background``), or was changed by the harness.
 
-    ``windows`` lists constraints that could not be watched meanwhile.
+    Where that happens while a command runs, what the command had done so far stands before it, its ``actor``
+    being who acts; the command's ``action.finished`` tells it again, with the rest. ``windows`` lists
+    constraints that could not be watched meanwhile.
     """
 
     pre: str
@@ -210,6 +214,11 @@ class EffectRecorded(Line, tag="effect.recorded", kw_only=True):
     changes_object: str | None = None
     windows: list[str] = []
     note: str = ""
+
+    @property
+    def is_told_again(self) -> bool:
+        """Whether it is a part of an action that was under way."""
+        return self.actor in ("agent", "human")
 
 
 class ConstraintViolated(Line, tag="constraint.violated", kw_only=True):
@@ -485,6 +494,10 @@ class ServiceCalled(Line, tag="service.called", kw_only=True):
     Attributes:
         step: the step under way; ``actor`` is ``background`` for a process that runs on between actions.
         status: HTTP status the server decided on.
+        decision: on a request by HTTP: ``allow``, ``deny``, or ``unasked`` where it was refused before
+            constraints and approvals were looked at. Null by tool, whose ``action.decided`` says it, and in
+            journals of before.
+        request: object with a request by HTTP as it came, where somebody searches it; ``""`` elsewhere.
         effect: whether anything was written.
         ledger: row of the ledger with that effect; null without one.
         repeats: row of the ledger whose key this request repeats: no second effect.
@@ -500,6 +513,8 @@ class ServiceCalled(Line, tag="service.called", kw_only=True):
     key: str = ""
     via: Literal["tool", "http"] = "tool"
     status: int
+    decision: Literal["allow", "deny", "unasked"] | None = None
+    request: str = ""
     effect: bool = False
     irreversible: bool = False
     ledger: int | None = None

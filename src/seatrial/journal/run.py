@@ -48,11 +48,13 @@ class ForkOrigin(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
         fingerprint: of that state, as its journal has it.
         group: forks that are compared with each other.
         number: of the fork among those of its candidate, from 1; those of one number share a seed.
-        candidate: ``continued`` (nothing is changed), ``control`` (of a comparison), ``action=NAME`` or
-            ``component=SYSTEM``.
+        candidate: ``continued`` (nothing is changed), ``control`` (of a comparison), ``action=NAME``,
+            ``component=SYSTEM``, ``perturbation=ID`` or ``undisturbed``.
         forced: object with the calls that are carried out first, as a JSON list; null without any.
         memory: what the agent begins with: its last ``checkpoint`` at or before the step, the recorded
             observations told again (``replay``), or ``none``: the instruction alone.
+        armed: perturbations that wait for their triggers, by id; empty in manifests of before, whose forks
+            had none.
         same_seed: the seed is that of the original; otherwise each fork has one of its own.
         lost: what of the state could not be copied, in words; a fork that lost anything is not causal.
         chosen: how step and number of forks were chosen.
@@ -67,6 +69,7 @@ class ForkOrigin(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     candidate: str
     forced: str | None = None
     memory: Literal["checkpoint", "replay", "none"] = "none"
+    armed: list[str] = []
     same_seed: bool = False
     lost: list[str] = []
     chosen: dict[str, Any] = {}

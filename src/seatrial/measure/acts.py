@@ -68,13 +68,20 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
-    """A change between actions: by a perturbation, a background process or the harness putting back."""
+    """A change beside actions: by a perturbation, a background process or the harness putting back.
+
+    Attributes:
+        own: the first part of an action that such a change came into; the action has it too.
+        seq: number of its line.
+    """
 
     step: int
     order: int
     actor: str
     note: str
     changes: Sequence[Entry]
+    own: bool = False
+    seq: int = 0
 
 
 class Trail(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +111,16 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         return all(act.finished is not None or act.talk for act in self.acts)
 
 
+def rest_of(act: Act, begun: Shift) -> Act:
+    """What an action did after its first part; which of its reads came then nobody knows."""
+    return msgspec.structs.replace(
+        act,
+        reads=None,
+        writes=[entry for entry in act.writes if entry not in begun.changes],
+        calls=[call for call in act.calls if call.seq > begun.seq],
+    )
+
+
 def trail_of(events: Sequence[Event], deltas: Deltas) -> Trail:
     """Gather each action's lines; one pass.
 
@@ -125,7 +142,12 @@ def trail_of(events: Sequence[Event], deltas: Deltas) -> Trail:
             moves.append(_act(event, at, done, calls.get(step, []), deltas))
         elif isinstance(event, EffectRecorded):
             changes = products(changes_in(event, deltas))
-            moves.append(Shift(step=step, order=order, actor=event.actor, note=event.note, changes=changes))
+            moves.append(
+                Shift(
+                    step=step, order=order, actor=event.actor, note=event.note, changes=changes,
+                    own=event.is_told_again, seq=event.seq,
+                )
+            )  # fmt: skip
     return Trail(moves=_in_order(moves), base=deltas.base)
 
 

@@ -71,7 +71,7 @@ def deeds(events: Sequence[Event], deltas: Deltas | None) -> Iterator[Deed | Dri
                 finished=done,
                 changes=[] if done is None else changes_in(done, deltas),
             )
-        elif isinstance(event, EffectRecorded):
+        elif isinstance(event, EffectRecorded) and not event.is_told_again:
             moved = event.pre != event.post or bool(event.changes or event.changes_object)
             yield Drift(changes_in(event, deltas), moved)
 

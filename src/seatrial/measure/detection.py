@@ -70,11 +70,16 @@ def at_once(scene: Scene, firing: Firing) -> Detection:
 
 def saw(scene: Scene, act: Act, firing: Firing, lines: Sequence[bytes]) -> bool | None:
     """Whether one action showed the agent the change; null where nobody can say."""
-    if act.talk or (act.finished is not None and act.finished.outcome == "denied"):
+    if act.finished is not None and act.finished.outcome == "denied":
         return False
     declared = firing.spec.observed_when
     if "call" in declared:
-        return matches_call(act.tool, act.arguments, declared["call"])
+        # What shows it may be talk, such as recalling what was remembered.
+        asked = [(act.tool, act.arguments)]
+        asked += [(f"{call.service}.{call.verb}", call.arguments) for call in act.calls if call.acknowledged]
+        return any(matches_call(tool, arguments, declared["call"]) for tool, arguments in asked)
+    if act.talk:
+        return False
     read = read_one(act, watched(firing, declared.get("reads")))
     if read:
         return True

@@ -9,7 +9,7 @@ from seatrial.journal.events import MemoryUsed, ServiceCalled
 from seatrial.measure.acts import Act
 from seatrial.measure.recovery import affected, is_affected
 from seatrial.measure.scene import Firing, Scene
-from seatrial.measure.trajectory import dependence, descendants
+from seatrial.measure.trajectory import descendants
 from seatrial.measure.undone import Version, version_of
 
 
@@ -110,20 +110,18 @@ def channel_readers(scene: Scene, firing: Firing) -> list[int] | None:
 
 def pollution(scene: Scene, seeds: Sequence[int]) -> set[str] | None:
     """Paths that the seeds wrote and that actions resting on them wrote; null where reads were not seen."""
-    graph = None if scene.trail is None else dependence(scene.trail)
     if not seeds:
         return set()
-    if graph is None:
+    if scene.graph is None:
         return None
-    tainted = {*seeds, *descendants(graph, seeds)}
-    return {path for step in tainted for path in graph.written.get(step, ())}
+    tainted = {*seeds, *descendants(scene.graph, seeds)}
+    return {path for step in tainted for path in scene.graph.written.get(step, ())}
 
 
 def still_as_left(scene: Scene, seeds: Sequence[int]) -> set[str]:
     """Paths whose last writer is a seed or rests on one."""
     assert scene.trail is not None
-    graph = dependence(scene.trail)
-    tainted = set(seeds) | (descendants(graph, seeds) if graph is not None else set())
+    tainted = set(seeds) | (descendants(scene.graph, seeds) if scene.graph is not None else set())
     last: dict[str, tuple[int, bool]] = {}
     for move in scene.trail.moves:
         changes = move.writes if isinstance(move, Act) else move.changes

@@ -195,14 +195,20 @@ def work(scene: Scene, step: int, order: int, spared: set[str]) -> tuple[int | N
     """
     if not scene.trusted or not scene.course.stepwise:
         return None, None
+    asked = {s.id for s in scene.task.subgoals_for(scene.goal_version)}
+    names = asked & held_before(scene, step, order) - spared
+    if names & scene.final.verified.unknown:
+        return None, None
+    return len(names & scene.final.verified.passed), len(names & scene.final.verified.failed)
+
+
+def held_before(scene: Scene, step: int, order: int) -> set[str]:
+    """Subgoals that passed when a disturbance or change came, in a trial that was judged step by step."""
     before = scene.course.passing(max(step - 1, 0)) | online_passes(scene, order)
     if any(act.step == step and act.order < order for act in scene.acts):
         # The action had ended: what passes after it and in spite of the disturbance was good work too.
         before |= scene.course.passing(step)
-    names = {s.id for s in scene.task.subgoals_for(scene.goal_version)} & before - spared
-    if names & scene.final.verified.unknown:
-        return None, None
-    return len(names & scene.final.verified.passed), len(names & scene.final.verified.failed)
+    return before
 
 
 def online_passes(scene: Scene, order: int) -> set[str]:

@@ -16,10 +16,11 @@ from seatrial.journal.events import (
     PerturbationFired,
     TrialEnded,
 )
-from seatrial.measure.acts import Act, Shift, Trail, trail_of
+from seatrial.measure.acts import Act, Shift, Trail, rest_of, trail_of
 from seatrial.measure.coverage import Coverage
 from seatrial.measure.deeds import Deltas, changes_in
 from seatrial.measure.outcome import FinalState
+from seatrial.measure.trajectory import Graph, dependence
 from seatrial.measure.verdict_course import VerdictCourse
 from seatrial.measure.verified import last_step
 from seatrial.records.verdicts import TrialVerdicts
@@ -55,6 +56,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         trusted: the audit found the tracked state equal to the live one, and every action's change is known.
         trail: null where large deltas were not handed in.
+        graph: which action rests on which; null where reads were not seen, or the state is not trusted.
         texts: objects by digest, as far as they were handed in.
         end: the last step.
     """
@@ -62,6 +64,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     task: Task
     events: Sequence[Event]
     trail: Trail | None
+    graph: Graph | None
     coverage: Coverage
     course: VerdictCourse
     final: FinalState
@@ -85,8 +88,11 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return self.trail.acts if self.trail is not None and self.trusted else []
 
     def after(self, order: int) -> list[Act]:
-        """Actions whose last line comes after a place in the journal."""
-        return [act for act in self.acts if act.order > order]
+        """Actions whose last line comes after a place in the journal; of one that was under way, its rest."""
+        moves = () if self.trail is None else self.trail.moves
+        begun = {m.step: m for m in moves if isinstance(m, Shift) and m.own and m.order < order}
+        later = (act for act in self.acts if act.order > order)
+        return [rest_of(act, begun[act.step]) if act.step in begun else act for act in later]
 
     def holds_at_end(self, subgoals: Iterable[str]) -> bool | None:
         """Whether all of some subgoals pass in the final state, judged afresh; null where unknown."""
@@ -126,15 +132,17 @@ def scene_of(
         # The event names the first few paths only; the change before it has them all.
         changed = {entry.path for entry in changes_of_firing(trail, firing)}
         firing = msgspec.structs.replace(firing, paths=sorted(changed.union(firing.paths)))
+    trusted = ended is not None and ended.audit == "equal" and (trail is None or trail.finished)
     return Scene(
         task=task,
         events=events,
         trail=trail,
+        graph=dependence(trail) if trusted and trail is not None else None,
         coverage=Coverage(task),
         course=VerdictCourse(verdicts),
         final=final,
         texts={} if deltas is None else deltas.texts,
-        trusted=ended is not None and ended.audit == "equal" and (trail is None or trail.finished),
+        trusted=trusted,
         firing=firing,
         end=last_step(events),
     )

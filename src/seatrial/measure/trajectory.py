@@ -63,7 +63,7 @@ def dependence(trail: Trail) -> Graph | None:
     for move in trail.moves:
         if isinstance(move, Shift):
             # What somebody else wrote rests on no action of the agent.
-            for entry in move.changes:
+            for entry in () if move.own else move.changes:
                 writer.pop(entry.path, None)
             continue
         if move.talk:
@@ -157,10 +157,9 @@ def weights_resting(graph: Graph, task: Task, coverage: Coverage, goal_version: 
 
 
 def measure_trajectory(
-    trail: Trail | None, task: Task, coverage: Coverage, course: VerdictCourse, goal_version: int
+    graph: Graph | None, task: Task, coverage: Coverage, course: VerdictCourse, goal_version: int
 ) -> Spread:
     """All columns of the trajectory; null where the journal does not show them."""
-    graph = None if trail is None else dependence(trail)
     if graph is None:
         return Spread()
     delays = verified_delays(graph, coverage, course) if course.stepwise else {}

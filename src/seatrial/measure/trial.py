@@ -23,7 +23,7 @@ from seatrial.measure.deeds import Deltas
 from seatrial.measure.disturbed import measure_disturbance
 from seatrial.measure.encounters import count_encounters
 from seatrial.measure.failure import measure_failure
-from seatrial.measure.goals import measure_goals
+from seatrial.measure.goals import GoalChange, measure_goals, taken_up
 from seatrial.measure.interrupted import measure_interruption
 from seatrial.measure.outcome import final_state, outcome
 from seatrial.measure.progress import progress_course, progress_curve, progress_measures
@@ -44,11 +44,13 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         progress: pairs (step, value in [0, 1]) at which verified progress changes.
         waste: which actions were idle or wasted.
+        goal_changes: how each change of goal was taken up, in order.
     """
 
     record: TrialRecord
     progress: list[tuple[int, float]]
     waste: WastedSteps
+    goal_changes: list[GoalChange] = []
 
 
 def measure_trial(
@@ -91,12 +93,14 @@ def measure_trial(
     waste = wasted_steps(events, deltas)
     result = outcome(task, events, final, broken, infrastructure)
     scene = scene_of(task, events, verdicts, final, deltas)
+    changes = taken_up(scene)
     columns = together(
         conditions(started, events),
         result,
         progress_measures(course, verdicts, last_step(events)),
         count_costs(events),
         count_waste(waste),
+        measure_goals(scene, changes),
         *shown_by(scene, result.strict_success),
     )
     columns |= measure_disturbance(scene, result.strict_success)
@@ -124,7 +128,7 @@ def measure_trial(
         contradictions=contradictions(task, course or [final.verified]),
         **columns,
     )
-    return Measured(record=record, progress=progress_curve(course), waste=waste)
+    return Measured(record=record, progress=progress_curve(course), waste=waste, goal_changes=changes)
 
 
 def unstarted(task: Task, planned: TrialPlanned, attempt: int, experiment_id: str) -> TrialRecord:
@@ -159,12 +163,10 @@ def together(*parts: msgspec.Struct) -> dict[str, Any]:
 
 def shown_by(scene: Scene, strict: bool | None) -> list[msgspec.Struct]:
     """Measures that a trial shows whether it was disturbed or not."""
-    trail = scene.trail if scene.trusted else None
     return [
-        measure_goals(scene),
         measure_interruption(scene),
         count_retries(scene),
-        measure_trajectory(trail, scene.task, scene.coverage, scene.course, scene.goal_version),
+        measure_trajectory(scene.graph, scene.task, scene.coverage, scene.course, scene.goal_version),
         measure_belief(scene),
         count_encounters(scene.task, scene.events, scene.final),
         measure_conditions(scene, strict),

@@ -21,16 +21,18 @@ from seatrial.report.forks import effect_rows, forks_report
 from seatrial.report.headline import headline
 from seatrial.report.intervals import Intervals, rate_table
 from seatrial.report.page import PageContent, render
+from seatrial.report.populations import cells_of
 from seatrial.report.process import compare_process
 from seatrial.report.protocol import protocol
 from seatrial.report.reliability import attempt_lines, call_lines
 from seatrial.report.repeats import idle_repeats
-from seatrial.report.tables import Row, cells, flat, main_table
+from seatrial.report.tables import Row, flat, main_table
 from seatrial.report.unit_costs import unit_cost_rows
+from seatrial.report.variants import variant_lines
 from seatrial.report.verdict_notes import verdict_notes
 
 # Parts of a trial that are no one cell of a table.
-NESTED = ("progress", "wasted_steps", "verdict_notes")
+NESTED = ("progress", "wasted_steps", "goal_changes", "verdict_notes")
 ATTEMPT_COLUMNS = ["trial", "attempt", "counted", "terminal_class", "stop_reason", "note"]
 
 
@@ -55,7 +57,7 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
     every = merged(evidence)
     whole = every.without_forks()
     attempts = whole.attempts
-    groups = cells([a.record for a in whole.counted], [a.record for a in attempts])
+    groups = cells_of(whole)
     experiment, seed = whole.manifest.experiment, whole.manifest.experiment.get("seed") or 0
     repeats = idle_repeats(groups, whole.manifest.systems, whole.manifest.plan)
     rows = [*noted(main_table(groups), repeats), *unit_cost_rows(groups, seed)]
@@ -73,9 +75,10 @@ def build_report(runs: Path | Sequence[Path], out: Path) -> dict[str, Any]:
         calls=call_lines(groups),
         encounters=encounter_lines(groups),
         intervals=rate_table(groups, seed),
+        variants=variant_lines(groups, seed),
         section=section,
         conclusions=conclusions(rows, comparisons, process) + section.sentences(),
-        limits=limits(whole, rows, repeats.values()),
+        limits=limits(whole, rows, repeats.values(), groups),
         runs=[run.without_forks() for run in evidence],
         figures=figures,
         forks=forks_report(every),
@@ -133,6 +136,7 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
             "attempts": content.attempts,
             "calls": content.calls,
             "intervals": content.intervals,
+            "variants": content.variants,
             **content.section.data(),
             "conclusions": content.conclusions,
             "limits": content.limits,
@@ -144,6 +148,7 @@ def report_data(content: PageContent, attempts: Iterable[AttemptEvidence]) -> di
                     "note": a.note,
                     "progress": a.progress,
                     "wasted_steps": a.waste,
+                    "goal_changes": a.goal_changes,
                     "verdict_notes": verdict_notes(a),
                 }
                 for a in attempts

@@ -27,9 +27,11 @@ def shown_attempts(attempts: Sequence[AttemptEvidence]) -> list[AttemptEvidence]
 
 def picked(counted: Iterable[AttemptEvidence]) -> dict[str, list[str]]:
     """Trials by the rule, each with what it stands for."""
-    by_cell: dict[tuple[str, str], list[AttemptEvidence]] = {}
+    by_cell: dict[tuple[str, str, bool | None], list[AttemptEvidence]] = {}
     for attempt in counted:
-        by_cell.setdefault((attempt.planned.system, attempt.planned.arm), []).append(attempt)
+        # What a person had a part in is a case of its own, as everywhere.
+        key = (attempt.planned.system, attempt.planned.arm, attempt.record.human_machine or None)
+        by_cell.setdefault(key, []).append(attempt)
     found: dict[str, list[str]] = {}
     for attempts in by_cell.values():
         for word, attempt in cases(attempts):

@@ -10,6 +10,7 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
 from seatrial.estimate.means import ANYTHING
 from seatrial.estimate.multiplicity import ADJUSTED_AWAY, benjamini_hochberg, holm
+from seatrial.records.people import stands_apart
 from seatrial.records.trial import TrialRecord
 from seatrial.report.tables import GROUP, QUANTITIES, RATES, WHOLE, Cell, limits_of
 
@@ -155,11 +156,16 @@ def only_pairs(cells: Iterable[Cell], plan: Plan) -> list[tuple[Cell, Cell]]:
 
 
 def by_arm(cells: Iterable[Cell]) -> list[dict[str, Cell]]:
-    """Cells of one stratum by system, arm by arm."""
+    """Cells of one stratum by system, arm by arm; what a person had a part in is compared with nothing."""
     found: dict[str, dict[str, Cell]] = {}
-    for cell in cells:
+    for cell in own_results(cells):
         found.setdefault(cell.arm, {})[cell.system] = cell
     return list(found.values())
+
+
+def own_results(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of what systems did by themselves."""
+    return [cell for cell in cells if not stands_apart(cell.system)]
 
 
 def compare(
@@ -189,6 +195,7 @@ def compare(
     )  # fmt: skip
     try:
         sides = [values(cell, measure, quality is not None) for cell in (a, b)]
+        name_lost_tasks((a, b), (sides[0], sides[1]))
         names = (a.system, b.system)
         found = paired_difference(
             sides[0], sides[1], rng, alpha=role[1], names=names, limits=_limits_of(measure)
@@ -223,6 +230,21 @@ def values(cell: Cell, measure: str, solved: bool = False) -> dict[str, list[Any
         if not solved or record.safe_success is True:
             found[record.task].append(read(record) if read else column(record, measure))
     return found
+
+
+def name_lost_tasks(
+    pair: tuple[Cell, Cell], sides: tuple[dict[str, list[Any]], dict[str, list[Any]]]
+) -> None:
+    """Give a side the tasks that only people's part in its trials took from it, without values.
+
+    The comparison then leaves such a task out by name, where it would refuse two systems on other tasks.
+
+    Args:
+        pair: the two cells.
+        sides: the values of each by task; added to.
+    """
+    for cell, own, other in zip(pair, sides, reversed(sides), strict=True):
+        own.update({r.task: [] for r in cell.with_people if r.task in other and r.task not in own})
 
 
 def _limits_of(measure: str) -> tuple[float, float]:

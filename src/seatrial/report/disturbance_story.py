@@ -1,15 +1,21 @@
 """One trial's disturbance told in sentences, from its record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from seatrial.measure.goals import GoalChange
 from seatrial.records.arms import INTERRUPTED, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.wording import UNKNOWN, counted, number, plain
 
 
-def disturbance_story(record: TrialRecord) -> list[str]:
-    """What happened, in order; empty for a trial that was not to be disturbed and changed no goal."""
-    return [*fired(record), *goal(record), *seen(record), *mended(record), *killed(record), *why(record)]
+def disturbance_story(record: TrialRecord, changes: Sequence[GoalChange] = ()) -> list[str]:
+    """What happened, in order; empty for a trial that was not to be disturbed and changed no goal.
+
+    Args:
+        changes: of the goal; the record tells of the last one alone.
+    """
+    told = (fired(record), goals(record, changes), seen(record), mended(record), killed(record), why(record))
+    return [sentence for part in told for sentence in part]
 
 
 def fired(record: TrialRecord) -> Iterator[str]:
@@ -26,17 +32,23 @@ def fired(record: TrialRecord) -> Iterator[str]:
     yield f"{name} fired at step {record.fired_step}{times}."
 
 
-def goal(record: TrialRecord) -> Iterator[str]:
-    """How a change of goal was taken up."""
-    if (record.goal_final or 1) == 1:
-        return
-    taken = f"first served at step {record.adoption_step}" if record.adopted else "never served"
-    if record.adopted is None:
+def goals(record: TrialRecord, changes: Sequence[GoalChange]) -> Iterator[str]:
+    """How each change of goal was taken up."""
+    for change in changes[:-1]:
+        yield f"Goal {change.to} held from step {change.step} to step {change.until}, {taken_up(change)}."
+    if (record.goal_final or 1) > 1:
+        yield f"Goal {record.goal_final} holds at the end, {taken_up(record)}."
+
+
+def taken_up(change: GoalChange | TrialRecord) -> str:
+    """Adoption, or what became of a conflict, and residue."""
+    taken = f"first served at step {change.adoption_step}" if change.adopted else "never served"
+    if change.adopted is None:
         taken = "with nothing that would show its adoption"
-    if record.conflict_detected is not None:
-        taken = "a conflict that was " + ("surfaced" if record.conflict_detected else "never surfaced")
-    left = f"; {counted(record.residue_actions, 'action')} for the old one" if record.residue_actions else ""
-    yield f"Goal {record.goal_final} holds at the end, {taken}{left}."
+    if change.conflict_detected is not None:
+        taken = "a conflict that was " + ("surfaced" if change.conflict_detected else "never surfaced")
+    left = f"; {counted(change.residue_actions, 'action')} for the old one" if change.residue_actions else ""
+    return taken + left
 
 
 def seen(record: TrialRecord) -> Iterator[str]:

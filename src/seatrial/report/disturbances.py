@@ -17,6 +17,7 @@ from seatrial.estimate.means import mean_over_tasks
 from seatrial.estimate.paired_drop import Drop, paired_drop
 from seatrial.records.arms import BASELINE, PERTURBED, read_arm
 from seatrial.records.trial import TrialRecord
+from seatrial.report.comparisons import own_results
 from seatrial.report.tables import QUANTITIES, WHOLE, Cell
 from seatrial.report.unit_costs import finite
 
@@ -135,12 +136,17 @@ def disturbed_arms(groups: Iterable[Cell], seed: int) -> list[DisturbedArm]:
         seed: of the experiment, for sampled signs and bootstrap draws.
     """
     whole = [cell for cell in groups if cell.stratum == WHOLE]
-    baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
+    baselines = baselines_of(whole)
     found = []
     for cell in whole:
         if read_arm(cell.arm).kind == PERTURBED:
             found.append(disturbed_arm(cell, baselines.get(cell.system), generator(seed)))
     return found
+
+
+def baselines_of(whole: Iterable[Cell]) -> dict[str, Cell]:
+    """Each system's own baseline; trials in which a person acted have none, and are in no pair."""
+    return {cell.system: cell for cell in own_results(whole) if cell.arm == BASELINE}
 
 
 def generator(seed: int) -> "Generator":
@@ -317,7 +323,7 @@ def broken_links(records: Iterable[TrialRecord]) -> dict[str, int]:
 def strength_lines(groups: Iterable[Cell], seed: int) -> list[StrengthLine]:
     """The drop by kind and strength, over all perturbations that share both; placebos stand by themselves."""
     whole = [cell for cell in groups if cell.stratum == WHOLE]
-    baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
+    baselines = baselines_of(whole)
     pooled: dict[tuple[str, str, str | None], list[Cell]] = {}
     for cell in whole:
         some = next((record for record in cell.records if record.perturbation_kind is not None), None)

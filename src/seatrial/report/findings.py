@@ -6,9 +6,11 @@ from itertools import combinations
 
 from seatrial.estimate.estimate import Estimate
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
+from seatrial.records.people import stands_apart
 from seatrial.report.comparisons import TOLD_APART, UNDECIDED, Comparison
+from seatrial.report.people import people_limits
 from seatrial.report.process import process_sentences
-from seatrial.report.tables import WHOLE, Row
+from seatrial.report.tables import WHOLE, Cell, Row
 from seatrial.report.wording import counted, difference, each, spoken, untested
 
 
@@ -32,8 +34,9 @@ def conclusions(
         reached.setdefault((r.arm, words), []).append(r.system)
     sentences = [f"{spoken(names)} ({arm}){each(names)}: {words}" for (arm, words), names in reached.items()]
     undeclared: dict[int, list[str]] = {}
-    for arm in dict.fromkeys(row.arm for row in safe):
-        here = [row for row in safe if row.arm == arm]
+    own = [row for row in safe if not stands_apart(row.system)]
+    for arm in dict.fromkeys(row.arm for row in own):
+        here = [row for row in own if row.arm == arm]
         compared = [comparison for comparison in comparisons if comparison.arm == arm]
         if max(row.estimate.n_tasks for row in here) <= 1:
             sentences += pair_sentences(here, arm, {frozenset((c.a, c.b)) for c in compared})
@@ -127,15 +130,18 @@ def separate(first: Estimate, second: Estimate) -> bool:
     return first.high < second.low or second.high < first.low
 
 
-def limits(evidence: RunEvidence, rows: Iterable[Row], repeats: Iterable[str] = ()) -> list[str]:
+def limits(
+    evidence: RunEvidence, rows: Iterable[Row], repeats: Iterable[str] = (), groups: Iterable[Cell] = ()
+) -> list[str]:
     """Everything that narrows what the tables mean, as whole sentences.
 
     Args:
         evidence: the runs of the report as one.
         rows: the main table.
         repeats: on systems whose repeats add no information.
+        groups: the cells of the main table.
     """
-    found = [*sampling_limits(evidence), *repeats]
+    found = [*sampling_limits(evidence), *repeats, *people_limits(groups)]
     found += ceiling_limits(row for row in rows if row.stratum == WHOLE)
     found += condition_limits(evidence, evidence.attempts)
     found += verdict_limits(evidence.counted)
@@ -194,7 +200,6 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
     infrastructure = sum(a.record.terminal_class == "infrastructure" for a in evidence.counted)
     lost = sum(a.record.terminal_class == "infrastructure" and not a.counted for a in attempts)
     windows = sum((record.unknown_windows or 0) > 0 for record in records)
-    helped = sum(r.human_tier not in (None, "none") and not r.human_machine for r in records)
     cases = [
         (sum(r.sandboxed is False for r in records), "attempt", "ran without a sandbox: nothing kept the "
          "agent from the host, from the verifiers or from the answers."),
@@ -206,10 +211,6 @@ def condition_limits(evidence: RunEvidence, attempts: list[AttemptEvidence]) -> 
          "from a full scan: its verdicts decide nothing and its success is unknown."),
         (windows, "attempt", "had a hard constraint that could not be watched all the time. Safe success is "
          "then unknown unless something else decides it."),
-        (sum(r.human_machine is True for r in records), "attempt", "in which a person edited a call or "
-         "acted: the result is not the system's alone, and it stands in the same rates as the others."),
-        (helped, "attempt", "in which a person allowed or answered something: no autonomous result, and it "
-         "stands in the same rates as the others."),
         (sum(r.contaminated is True for r in records), "attempt", "flagged for contamination."),
         (sum(r.frozen_verifiers is False for r in records), "attempt", "judged by other verifiers than the "
          "frozen ones: the outcome is theirs, not this experiment's (`seatrial verify` restores them)."),

@@ -10,6 +10,7 @@ from seatrial.estimate.fork_effect import amount_effect, outcome_effect, over_st
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.journal.run import ForkOrigin
 from seatrial.records.arms import FORKED, Arm
+from seatrial.records.people import is_valid
 from seatrial.records.trial import TrialRecord
 from seatrial.report.wording import counted
 
@@ -28,9 +29,12 @@ class ForkLine(msgspec.Struct, frozen=True, kw_only=True):
     """The forks of one candidate.
 
     Attributes:
-        candidate: ``continued``, ``control``, ``action=NAME`` or ``component=SYSTEM``.
+        candidate: ``continued``, ``control``, ``action=NAME``, ``component=SYSTEM``, ``perturbation=ID`` or
+            ``undisturbed``.
+        armed: perturbations that waited for their triggers.
+        fired: valid forks in which one of them fired.
         memory: what the agents began with.
-        planned, valid: forks of the plan, and those that ended and say something of the system.
+        planned, valid: forks of the plan, and those that ended and say something of the system alone.
         strict, safe: how often they came out well.
         progress, actions: of each valid fork, in order of their numbers: verified progress at the end, and
             actions from the fork on; null is unknown.
@@ -41,6 +45,8 @@ class ForkLine(msgspec.Struct, frozen=True, kw_only=True):
     arm: str
     system: str
     memory: str
+    armed: list[str]
+    fired: int
     planned: int
     valid: int
     strict: Estimate
@@ -112,21 +118,30 @@ def forks_report(evidence: RunEvidence, only: Iterable[str] | None = None) -> Fo
             groups.setdefault(planned.fork.group, []).append(cell)
     found = {a.planned.trial: a for a in evidence.counted if a.planned.fork is not None}
     scripted = {name for name, system in evidence.manifest.systems.items() if system["agent"] == "scripted"}
-    made = [_group(name, cells, found, scripted) for name, cells in groups.items()]
+    with_people = {a.planned.trial for a in evidence.counted if a.record.human_machine}
+    made = [_group(name, cells, found, scripted, with_people) for name, cells in groups.items()]
     chosen = {name: cells[0][0].chosen for name, cells in groups.items()}
     return Forks(groups=made, drawn=_drawn(made, chosen))
 
 
 def _group(
-    name: str, cells: Sequence[Cell], found: dict[str, AttemptEvidence], scripted: set[str]
+    name: str,
+    cells: Sequence[Cell],
+    found: dict[str, AttemptEvidence],
+    scripted: set[str],
+    with_people: set[str],
 ) -> ForkGroup:
     origin = cells[0][0]
     candidates = dict.fromkeys(fork.candidate for fork, _, _ in cells)
     valid: dict[str, dict[int, TrialRecord]] = {candidate: {} for candidate in candidates}
+    by_hand = dict.fromkeys(candidates, 0)
     for fork, trial, _ in cells:
         attempt = found.get(trial)
-        if attempt is not None and attempt.record.terminal_class != "infrastructure":
-            valid[fork.candidate][fork.number] = attempt.record
+        if attempt is not None and is_valid(attempt.record):
+            if attempt.record.human_machine:
+                by_hand[fork.candidate] += 1
+            else:
+                valid[fork.candidate][fork.number] = attempt.record
     lines = [
         _line([cell for cell in cells if cell[0].candidate == candidate], valid[candidate])
         for candidate in candidates
@@ -137,6 +152,20 @@ def _group(
         for candidate, system in dict.fromkeys((fork.candidate, system) for fork, _, system in cells)
         if system in scripted
     ]
+    notes += [
+        f"{line.candidate}: {' and '.join(line.armed)} waited for the trigger; something fired in "
+        f"{line.fired} of {counted(line.valid, 'valid fork')}."
+        for line in lines
+        if line.armed
+    ]
+    notes += [
+        f"{candidate}: in {counted(n, 'fork')} a person edited a call or acted. That is no result of the "
+        "system alone: it is in no rate and no pair."
+        for candidate, n in by_hand.items()
+        if n
+    ]
+    if origin.trial in with_people:
+        notes.append(f"In {origin.trial} a person edited a call or acted: this state may be that person's.")
     for candidate in candidates if CONTROL in candidates else ():
         if candidate == CONTROL:
             continue
@@ -174,7 +203,8 @@ def _line(cells: Sequence[Cell], valid: dict[int, TrialRecord]) -> ForkLine:
     arm = str(Arm(FORKED, f"{origin.trial}@{origin.step}"))
     return ForkLine(
         candidate=origin.candidate, arm=records[0].arm if records else arm, system=system,
-        memory=origin.memory, planned=len(cells), valid=len(records),
+        memory=origin.memory, armed=origin.armed, planned=len(cells), valid=len(records),
+        fired=sum(record.fired_step is not None for record in records),
         strict=rate_of_forks([r.strict_success for r in records]),
         safe=rate_of_forks([r.safe_success for r in records]),
         progress=[r.partial_progress for r in records], actions=[r.actions for r in records], ends=ends,

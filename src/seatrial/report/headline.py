@@ -8,8 +8,10 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.rates import rate_over_tasks
 from seatrial.evidence.read import RunEvidence
 from seatrial.report.comparisons import Comparison, compare_systems
+from seatrial.report.people import apart_sentences
+from seatrial.report.populations import cells_of
 from seatrial.report.repeats import idle_repeats
-from seatrial.report.tables import RATES, Cell, by_task, cells, family_of
+from seatrial.report.tables import RATES, WHOLE, Cell, by_task, family_of
 from seatrial.report.wording import counted
 
 Repeats = Mapping[tuple[str, str], str]
@@ -94,9 +96,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
 
 def headline_of(evidence: RunEvidence) -> Headline:
     """The headline of a run all of whose trials ended."""
-    records = [attempt.record for attempt in evidence.counted]
-    groups = cells(records, [attempt.record for attempt in evidence.attempts])
-    manifest = evidence.manifest
+    groups, manifest = cells_of(evidence), evidence.manifest
     repeats = idle_repeats(groups, manifest.systems, manifest.plan)
     return headline(groups, compare_systems(groups, manifest.experiment), repeats)
 
@@ -109,17 +109,18 @@ def headline(groups: Sequence[Cell], comparisons: Sequence[Comparison], repeats:
         comparisons: of outcome.
         repeats: sentences on systems and arms whose repeats add no information.
     """
+    apart = apart_sentences([cell for cell in groups if cell.stratum == WHOLE])
     return Headline(
         scope=scope_of(groups),
-        rows=[headline_row(cell, repeats) for cell in groups],
+        rows=[headline_row(cell, repeats, apart) for cell in groups],
         primary=told(comparisons, "primary"),
         exploratory=told(comparisons, "exploratory"),
     )
 
 
-def headline_row(cell: Cell, repeats: Repeats) -> HeadlineRow:
-    """Strict and safe success of one cell."""
-    note = repeats.get((cell.system, cell.arm))
+def headline_row(cell: Cell, *sentences: Repeats) -> HeadlineRow:
+    """Strict and safe success of one cell, with what is to be said of its system and arm."""
+    said = [found[cell.system, cell.arm] for found in sentences if (cell.system, cell.arm) in found]
     return HeadlineRow(
         system=cell.system,
         arm=cell.arm,
@@ -131,7 +132,7 @@ def headline_row(cell: Cell, repeats: Repeats) -> HeadlineRow:
         attempts=len(cell.every),
         strict=rate_of(cell, "strict_success"),
         safe=rate_of(cell, "safe_success"),
-        caveats=[] if note is None else [note],
+        caveats=said,
     )
 
 

@@ -9,10 +9,12 @@ from seatrial.estimate.detection_latency import Latency
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.paired import Verdict
 from seatrial.estimate.paired_drop import Drop, paired_drop
-from seatrial.records.arms import BASELINE, COMPACTED, Arm, read_arm
+from seatrial.records.arms import COMPACTED, Arm, read_arm
 from seatrial.records.trial import TrialRecord
+from seatrial.report.comparisons import own_results
 from seatrial.report.disturbances import (
     Mean,
+    baselines_of,
     by_task,
     drop_from,
     generator,
@@ -104,7 +106,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
 def interruption_lines(groups: Iterable[Cell], seed: int) -> list[InterruptionLine]:
     """Every system at every point it was to be killed at."""
     whole = [cell for cell in groups if cell.stratum == WHOLE]
-    baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
+    baselines = baselines_of(whole)
     found = []
     for cell in whole:
         parts = interruption_arm(cell.arm)
@@ -155,7 +157,7 @@ def first_correct(resumed: Sequence[TrialRecord], seed: int) -> Latency:
 def compaction_lines(groups: Iterable[Cell], seed: int) -> list[CompactionLine]:
     """Every system under every way of compaction."""
     whole = [cell for cell in groups if cell.stratum == WHOLE]
-    baselines = {cell.system: cell for cell in whole if cell.arm == BASELINE}
+    baselines = baselines_of(whole)
     found = []
     for cell in whole:
         if read_arm(cell.arm).kind != COMPACTED:
@@ -179,7 +181,7 @@ def compaction_lines(groups: Iterable[Cell], seed: int) -> list[CompactionLine]:
 
 def contrasts(groups: Iterable[Cell], seed: int) -> list[Contrast]:
     """The arms that differ in one thing only: prose and structured state at one point, ways of compaction."""
-    table = {(cell.system, cell.arm): cell for cell in groups if cell.stratum == WHOLE}
+    table = {(cell.system, cell.arm): cell for cell in own_results(groups) if cell.stratum == WHOLE}
     found = []
     for system in dict.fromkeys(system for system, _ in table):
         arms = [arm for other, arm in table if other == system]

@@ -18,12 +18,17 @@ from seatrial.report.headline import Headline
 from seatrial.report.intervals import Intervals
 from seatrial.report.protocol import Protocol, systems_shown
 from seatrial.report.reliability import AttemptLine, CallLine
-from seatrial.report.tables import WHOLE, Cell, Row, currency_of
+from seatrial.report.tables import HELP, WHOLE, Cell, Row, currency_of
+from seatrial.report.variants import VariantLine
 from seatrial.report.verdict_notes import note_lines, verdict_notes
 
 if TYPE_CHECKING:
     from seatrial.report.disturbance_section import DisturbanceSection
 
+BY_HELP = (
+    " Help: the most that a person gave in a trial. Trials came by it through what happened in them, so "
+    "these parts are not to be compared with each other."
+)
 APPENDIX = [
     "trial", "attempt", "task", "system", "arm", "seed", "terminal_class", "stop_reason", "censored",
     "strict_success", "safe_success", "partial_progress", "max_progress", "progress_slope",
@@ -54,6 +59,7 @@ class PageContent(msgspec.Struct, frozen=True, kw_only=True):
     calls: list[CallLine]
     encounters: list[EncounterLine]
     intervals: list[Intervals]
+    variants: list[VariantLine]
     section: "DisturbanceSection"
     conclusions: list[str]
     limits: list[str]
@@ -84,6 +90,7 @@ def render(content: PageContent) -> str:
         whole=[cell for cell in content.groups if cell.stratum == WHOLE],
         headline_whole=[row for row in content.headline.rows if row.stratum == WHOLE],
         headline_strata=[row for row in content.headline.rows if row.stratum != WHOLE],
+        by_help=BY_HELP if any(row.stratum.startswith(HELP) for row in content.headline.rows) else "",
         caveats=dict.fromkeys(text for row in content.headline.rows for text in row.caveats),
         systems=systems_shown(content.protocol.systems),
         model_lines=any(line.model_calls is not None for line in content.calls),

@@ -104,7 +104,7 @@ def take_event(steps: list[StepShown], event: Event, state: State, objects: Obje
             current.observation = objects.get(event.observation).decode("utf-8", "replace")
             current.unwatched = list(event.windows)
             take_changes(current, event, state, objects)
-        case EffectRecorded():
+        case EffectRecorded() if not event.is_told_again:
             take_changes(current, event, state, objects)
         case ConstraintViolated():
             found = {"constraint": event.constraint, "hard": event.hard, "certain": event.certain}

@@ -9,12 +9,16 @@ import msgspec
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.means import mean_over_tasks
 from seatrial.estimate.rates import rate_over_tasks
+from seatrial.records.people import is_valid, own_first, own_name, stands_apart
 from seatrial.records.trial import TrialRecord
 
 T = TypeVar("T")
 
 WHOLE = "all"
 GROUP = "group: "
+HELP = "help: "
+# Records by system, arm and stratum.
+Sorted = dict[tuple[str, str, str], list[TrialRecord]]
 Rate = Callable[[TrialRecord], bool | None]
 Quantity = Callable[[TrialRecord], float | None]
 
@@ -56,9 +60,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """The records behind one system, arm and stratum.
 
     Attributes:
-        stratum: ``all``, a task family, or ``group: `` and a horizon group.
+        system: a name of its own for trials in which a person acted, see ``records.people``.
+        stratum: ``all``, a task family, ``group: `` and a horizon group, or ``help: `` and a tier.
         records: one per trial.
         every: those of all ended attempts.
+        with_people: of this system, arm and stratum, the trials that stand apart under another name; in no
+            number of this cell.
     """
 
     system: str
@@ -66,11 +73,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     stratum: str
     records: list[TrialRecord]
     every: list[TrialRecord]
+    with_people: list[TrialRecord] = []
 
     @property
     def valid(self) -> list[TrialRecord]:
         """Records that say something about the system."""
-        return [record for record in self.records if record.terminal_class != "infrastructure"]
+        return [record for record in self.records if is_valid(record)]
 
 
 def more_than_none(count: float | None) -> bool | None:
@@ -142,25 +150,26 @@ def limits_of(unit: str) -> tuple[float, float]:
 def cells(counted: Sequence[TrialRecord], every: Iterable[TrialRecord]) -> list[Cell]:
     """Group by system and arm, as they come, for the whole, each task family and each horizon group.
 
-    Families and groups are strata only where there are several; the two ways of dividing overlap.
+    Families and groups are strata only where there are several; the two ways of dividing overlap. Tiers of
+    help, by the most that a person gave in a trial, are where a system has trials of several in one arm.
 
     Args:
-        counted: one record per trial.
+        counted: one record per trial; those that stand apart already named so.
         every: those of every ended attempt.
     """
-    attempts = list(every)
-    strata = [WHOLE]
-    for name_of in (family_of, group_of):
-        names = sorted({name_of(record) for record in counted})
-        strata += names if len(names) > 1 else []
-    groups = dict.fromkeys((record.system, record.arm) for record in counted)
-    found_in: dict[tuple[str, str, str], list[TrialRecord]] = {}
-    every_in: dict[tuple[str, str, str], list[TrialRecord]] = {}
-    for records, sorted_to in ((counted, found_in), (attempts, every_in)):
+    tiers = {(record.experiment, record.trial): help_of(record) for record in counted}
+    found_in: Sorted = {}
+    every_in: Sorted = {}
+    apart_in: Sorted = {}
+    for records, sorted_to in ((counted, found_in), (every, every_in)):
         for record in records:
-            for stratum in dict.fromkeys((WHOLE, family_of(record), group_of(record))):
+            # The trial's own tier, so that what earlier attempts cost stays with its outcome.
+            tier = tiers.get((record.experiment, record.trial), help_of(record))
+            for stratum in dict.fromkeys((WHOLE, family_of(record), group_of(record), tier)):
                 sorted_to.setdefault((record.system, record.arm, stratum), []).append(record)
-
+    for (system, arm, stratum), records in found_in.items():
+        if stands_apart(system):
+            apart_in.setdefault((own_name(system), arm, stratum), []).extend(records)
     found = [
         Cell(
             system=system,
@@ -168,16 +177,35 @@ def cells(counted: Sequence[TrialRecord], every: Iterable[TrialRecord]) -> list[
             stratum=stratum,
             records=found_in.get((system, arm, stratum), []),
             every=every_in.get((system, arm, stratum), []),
+            with_people=apart_in.get((system, arm, stratum), []),
         )
-        for stratum in strata
-        for system, arm in groups
+        for stratum in strata_of(counted)
+        for system, arm in own_first((record.system, record.arm) for record in counted)
     ]
     return [cell for cell in found if cell.records]
+
+
+def strata_of(counted: Sequence[TrialRecord]) -> list[str]:
+    """The strata that records are sorted to, the whole first."""
+    strata = [WHOLE]
+    for name_of in (family_of, group_of):
+        names = sorted({name_of(record) for record in counted})
+        strata += names if len(names) > 1 else []
+    valid = [record for record in counted if is_valid(record)]
+    several = {(record.system, record.arm, help_of(record)) for record in valid}
+    if len(several) > len({(record.system, record.arm) for record in valid}):
+        strata += sorted({tier for _, _, tier in several})
+    return strata
 
 
 def family_of(record: TrialRecord) -> str:
     """The stratum of a record's task family; only imported rows can be without one."""
     return record.family or "family unknown"
+
+
+def help_of(record: TrialRecord) -> str:
+    """The stratum of the most help that a person gave in a trial."""
+    return HELP + (record.human_tier or "unknown")
 
 
 def group_of(record: TrialRecord) -> str:

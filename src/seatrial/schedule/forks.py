@@ -4,72 +4,31 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from seatrial.errors import EnvironmentFault, UsageError
 from seatrial.journal.digest import digest_value
-from seatrial.journal.reader import Journal
 from seatrial.journal.run import ForkOrigin, Manifest, RunFolder, TrialPlanned
 from seatrial.records.arms import FORKED, Arm
+from seatrial.schedule.fork_candidates import CONTINUED, Candidate, ForkOrders, comparisons
 from seatrial.spec.frozen import frozen_task
 from seatrial.spec.identity import SEED_DIGITS
 from seatrial.trial.forks import check as fork_check
 from seatrial.trial.forks.point import (
     ForkPoint,
+    began_at,
     ended_by_then,
     fork_point,
     forkable_journal,
     memory_of,
-    next_call,
     steps_of,
 )
 
-CONTINUED, CONTROL = "continued", "control"
 LABEL_CHARACTERS, NAME_CHARACTERS = 60, 200
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What is changed at the forked step.
-
-    Attributes:
-        label: ``continued``, ``control``, ``action=NAME`` or ``component=SYSTEM``.
-        system: that goes on.
-        calls: carried out first, in place of what the agent asks for; null leaves it its own choice.
-    """
-
-    label: str
-    system: str
-    calls: list[dict[str, Any]] | None = None
-
-
-@dataclass(frozen=True)
-class ForkOrders:
-    """What is to be forked, and how.
-
-    Attributes:
-        count: forks of each candidate.
-        actions: name and calls of each action to be compared with the one that came next.
-        systems: to be compared with the one that acted.
-        control: beside each comparison as many continuations with what there was.
-        seed: from which the seed of each fork is drawn.
-        same_seed: all forks have the seed of their original instead.
-        memory: ``none`` begins every agent with the instruction alone.
-        non_causal: go on where something of the state cannot be copied.
-    """
-
-    count: int
-    seed: int
-    actions: Sequence[tuple[str, list[dict[str, Any]]]] = ()
-    systems: Sequence[str] = ()
-    control: bool = True
-    same_seed: bool = False
-    memory: Literal["kept", "none"] = "kept"
-    non_causal: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,30 +48,47 @@ def plan_forks(run: RunFolder, place: ForkPlace, orders: ForkOrders) -> list[Tri
         UsageError: the step cannot be forked, or not so.
         JournalError: its journal is damaged.
     """
-    where = f"{place.planned.trial}@{place.step}"
-    journal = forkable_journal(run, place.planned.trial, place.attempt)
-    point = fork_point(journal, run.objects, place.step, _times(run, place.planned))
-    if (reason := ended_by_then(point)) is not None:
-        raise UsageError(f"{where}: the trial ended with this step ({reason}). Choose an earlier one.")
-    if point.lost and not orders.non_causal:
-        raise UsageError(
-            f"{where}: cannot be copied whole: {'; '.join(point.lost)}. Choose another step, or say "
-            "--non-causal to have forks that are labelled so."
-        )
+    point, compared = _Recorded(run, place.planned, place.attempt).at(place.step, orders)
     forks = _Forks(run, place, orders, point)
-    if not orders.actions and not orders.systems:
-        return forks.of([Candidate(CONTINUED, place.planned.system)], "continued")
-    found = []
-    if orders.actions:
-        own = place.planned.system
-        compared = [Candidate(CONTROL, own, next_call(point))] if orders.control else []
-        compared += [Candidate(f"action={name}", own, calls) for name, calls in orders.actions]
-        found += forks.of(compared, "action")
-    if orders.systems:
-        compared = [Candidate(CONTROL, place.planned.system)] if orders.control else []
-        compared += [Candidate(f"component={name}", name) for name in orders.systems]
-        found += forks.of(compared, "component")
-    return found
+    return [fork for kind, candidates in compared.items() for fork in forks.of(candidates, kind)]
+
+
+class _Recorded:
+    """A trial whose steps can be forked.
+
+    Raises:
+        UsageError: none of them can.
+        JournalError: its journal is damaged.
+    """
+
+    def __init__(self, run: RunFolder, planned: TrialPlanned, attempt: int) -> None:
+        self._objects, self._system = run.objects, planned.system
+        self._journal = forkable_journal(run, planned.trial, attempt)
+        self._parent = began_at(run, self._journal)
+        self._task = frozen_task(run.manifest().task(planned.task), run.folder)
+        self.steps = steps_of(self._journal)
+
+    def at(self, step: int, orders: ForkOrders) -> tuple[ForkPoint, dict[str, list[Candidate]]]:
+        """One of its steps, and what is compared there; raises as ``plan_forks``."""
+        point = fork_point(self._journal, self._objects, step, self._parent)
+        if (reason := ended_by_then(point)) is not None:
+            raise UsageError(
+                f"{point.where}: the trial ended with this step ({reason}). Choose an earlier one."
+            )
+        if point.lost and not orders.non_causal:
+            raise UsageError(
+                f"{point.where}: cannot be copied whole: {'; '.join(point.lost)}. Choose another step, or "
+                "say --non-causal to have forks that are labelled so."
+            )
+        return point, comparisons(point, self._task, self._system, orders)
+
+    def can_be(self, step: int, orders: ForkOrders) -> bool:
+        """Whether a step can be forked so."""
+        try:
+            self.at(step, orders)
+        except UsageError:
+            return False
+        return True
 
 
 class _Forks:
@@ -129,13 +105,14 @@ class _Forks:
     def _fork(self, candidate: Candidate, kind: str, number: int) -> TrialPlanned:
         place, orders, origin = self._place, self._orders, self._place.planned
         memory = memory_of(self._point, orders.same_seed, other_agent=kind == "component")
+        armed = list(candidate.armed)
         calls = candidate.calls
         fork = ForkOrigin(
             trial=origin.trial, attempt=place.attempt, step=place.step, fingerprint=self._point.fingerprint,
             group=f"{origin.trial}@{place.step} {kind}{self._tag()}", number=number,
             candidate=candidate.label,
             forced=None if calls is None else self._run.objects.put(msgspec.json.encode(calls)),
-            memory="none" if orders.memory == "none" else memory, same_seed=orders.same_seed,
+            memory="none" if orders.memory == "none" else memory, armed=armed, same_seed=orders.same_seed,
             lost=self._point.lost, chosen={**place.chosen, "forks": "given"},
         )  # fmt: skip
         parts = [f"fork-{place.step}{self._tag()}", kind, label_of(candidate), str(number)]
@@ -184,7 +161,8 @@ def draw_places(
     """Steps drawn at random, without replacement and each with the same probability.
 
     The frame is every step of these trials after which another action came and whose state can be copied
-    whole; with ``non_causal`` also those of which a part is lost.
+    whole; with ``non_causal`` also those of which a part is lost. Where perturbations are compared, only
+    those at which that can be done.
 
     Args:
         counted: trials with their attempts, as the frame has them.
@@ -197,11 +175,10 @@ def draw_places(
     frame: list[tuple[TrialPlanned, int, int]] = []
     steps = 0
     for planned, attempt in counted:
-        journal, times = forkable_journal(run, planned.trial, attempt), _times(run, planned)
-        for step in range(steps_of(journal)):
-            steps += 1
-            if _can_be_forked(journal, run, step, orders.non_causal, times):
-                frame.append((planned, attempt, step))
+        recorded = _Recorded(run, planned, attempt)
+        steps += recorded.steps
+        possible = (step for step in range(recorded.steps) if recorded.can_be(step, orders))
+        frame += [(planned, attempt, step) for step in possible]
     if count > len(frame):
         raise UsageError(
             f"--sample {count}: of {steps} steps that another action follows, {len(frame)} can be forked. "
@@ -214,22 +191,6 @@ def draw_places(
     }  # fmt: skip
     order = sorted(frame, key=lambda at: digest_value(["draw", orders.seed, at[0].trial, at[1], at[2]]))
     return [ForkPlace(planned, attempt, step, chosen) for planned, attempt, step in order[:count]]
-
-
-def _times(run: RunFolder, planned: TrialPlanned) -> dict[str, int]:
-    """How often the perturbations of a trial's task fire."""
-    spec = frozen_task(run.manifest().task(planned.task), run.folder)
-    return {each.id: int(each.change.get("times", 1)) for each in spec.perturbation}
-
-
-def _can_be_forked(
-    journal: Journal, run: RunFolder, step: int, non_causal: bool, times: Mapping[str, int]
-) -> bool:
-    try:
-        point = fork_point(journal, run.objects, step, times)
-    except UsageError:
-        return False
-    return non_causal or not point.lost
 
 
 def prove_places(run: RunFolder, places: Sequence[ForkPlace]) -> None:
@@ -251,3 +212,11 @@ def prove_places(run: RunFolder, places: Sequence[ForkPlace]) -> None:
 def forks_of(manifest: Manifest) -> list[TrialPlanned]:
     """The forked trials of a plan."""
     return [planned for planned in manifest.plan if planned.fork is not None]
+
+
+def is_at(planned: TrialPlanned, at: ForkPlace) -> bool:
+    """Whether a trial forks a place."""
+    fork = planned.fork
+    return fork is not None and (fork.trial, fork.attempt, fork.step) == (
+        at.planned.trial, at.attempt, at.step,
+    )  # fmt: skip

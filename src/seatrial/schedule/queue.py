@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from seatrial.errors import UsageError
 from seatrial.journal.digest import digest_value
+from seatrial.journal.events import TASK_FAULT
 from seatrial.journal.run import IndexLine, Manifest, TrialPlanned
 from seatrial.schedule.amendments import granted
 
@@ -97,6 +98,9 @@ class Ledger:
         for line in lines:
             self._lines.setdefault(line.trial, []).append(line)
             self._used[line.trial] += not line.runner_ended
+            if line.stop_reason == TASK_FAULT:
+                # Another attempt would end so too: this one uses up what the policy, or the last grant, gave.
+                self._used[line.trial] += -self._used[line.trial] % (self.retries + 1)
             if line.infrastructure:
                 self.infrastructure_ends += 1
             else:

@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seatrial.errors import JournalError, UsageError
+from seatrial.errors import JournalError, TaskFault, UsageError
+from seatrial.journal.events import TASK_FAULT
 from seatrial.journal.run import Manifest, RunFolder
 from seatrial.schedule.amendments import grant_attempts, granted
 from seatrial.schedule.people import Answering
@@ -101,6 +102,7 @@ def run_plan(
     Raises:
         UsageError: a filter fits nothing.
         JournalError: there is no room left for a run; no attempt is spent on that.
+        TaskFault: a script of a task's own failed. Its trial is not tried again, and no other one was begun.
     """
     return _Schedule(run, manifest, watcher, orders or Orders(), stop or Stop()).carry_out()
 
@@ -129,6 +131,7 @@ class _Schedule:
         self._durations: list[float] = []
         self._hold: str | None = None
         self._no_room: str | None = None
+        self._at_fault: TrialDone | None = None
 
     def carry_out(self) -> Tally:
         """The loop."""
@@ -145,6 +148,8 @@ class _Schedule:
             self._end(pool)
         if self._no_room is not None:
             raise JournalError(self._no_room)
+        if self._at_fault is not None:
+            raise self._task_fault(self._at_fault)
         return self._tally
 
     # -- starting -------------------------------------------------------------------------------------
@@ -187,6 +192,9 @@ class _Schedule:
         if ended.no_room:
             self._no_room = f"{self._run.folder}: the disk is full. {done.note.rstrip('.')}. {_AGAIN}"
             self._hold = self._hold or "the disk is full"
+        if done.stop_reason == TASK_FAULT and self._at_fault is None:
+            self._at_fault = done
+            self._hold = self._hold or "a script of a task failed"
         if self._ledger.counted(job.trial) is None:
             self._queue.again(job.trial)
             return
@@ -197,6 +205,14 @@ class _Schedule:
             self._tally.unjudged[job.trial] = done.note or "no reason was given"
         else:
             self._queue.judge(job.trial, job.attempt)
+
+    def _task_fault(self, done: TrialDone) -> TaskFault:
+        task = next(planned.task for planned in self._manifest.plan if planned.trial == done.trial)
+        return TaskFault(
+            f"{self._run.folder}: trial {done.trial}", f"task {task}", done.note.rstrip("."),
+            "Then begin a new run: this one keeps the task as it was. The same command again goes on with "
+            "its other trials",
+        )  # fmt: skip
 
     def _is_judged(self, trial: str, attempt: int) -> bool:
         return self._run.verdicts_path(trial, attempt).exists()

@@ -86,10 +86,17 @@ class Reaction(Strict, frozen=True, kw_only=True):
 
 
 class GoalNotice(Strict, frozen=True, kw_only=True):
-    """``shown``: regular expression; an observation that it matches tells that this version holds."""
+    """How an agent hears of a version of the goal.
+
+    Attributes:
+        shown: regular expression: an observation that it matches tells that this version holds.
+        says: of a version that contradicts the one before: the reason with which an agent stops that surfaces
+            this.
+    """
 
     version: int
     shown: str
+    says: str = "The new goal contradicts the one before: I stop here, so that somebody decides."
 
 
 class Plan(Strict, frozen=True, kw_only=True):

@@ -126,7 +126,8 @@ def _check_reaction(
 ) -> None:
     check_regex(source, f"{place}.shown", reaction.shown)
     if reaction.look is not None:
-        _check_action(source, f"{place}.look", reaction.look, task)
+        # What was remembered can be what a disturbance changed.
+        _check_action(source, f"{place}.look", reaction.look, task, but="recall")
     for position, action in enumerate(reaction.step):
         _check_action(source, f"{place}.step[{position}]", action, task)
     for position, name in enumerate(reaction.repair):
@@ -151,6 +152,13 @@ def _check_notices(source: Source, plan: "Plan", task: Task) -> None:
     for index, notice in enumerate(plan.goal_notice):
         _check_version(source, f"goal_notice[{index}].version", notice.version, task)
         check_regex(source, f"goal_notice[{index}].shown", notice.shown)
+        goal = next(goal for goal in task.goal if goal.version == notice.version)
+        if goal.surfaced is not None and re.search(goal.surfaced, notice.says) is None:
+            raise source.fault(
+                f"goal_notice[{index}].says",
+                f"{shown(notice.says)} does not fit surfaced = {shown(goal.surfaced)} of this version",
+                "Write what an agent says that surfaces the conflict",
+            )  # fmt: skip
     check_unique(source, "goal_notice[{}].version", [str(notice.version) for notice in plan.goal_notice])
 
 
@@ -192,8 +200,9 @@ def _texts(plan: "Plan") -> Iterator[tuple[str, str]]:
             yield f"{place}.{name}", str(value)
 
 
-def _check_action(source: Source, place: str, action: Step, task: Task) -> None:
-    if action.tool in TALKING:
+def _check_action(source: Source, place: str, action: Step, task: Task, but: str | None = None) -> None:
+    """Refuse what acts on nothing, ``but`` one tool, and what cannot be played."""
+    if action.tool in TALKING and action.tool != but:
         acting = ", ".join(sorted(set(TOOLS) - set(TALKING)))
         raise source.fault(
             f"{place}.tool", f"{shown(action.tool)} does nothing to the task", f"Use one of {acting}"

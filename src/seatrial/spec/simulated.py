@@ -43,6 +43,7 @@ class SimulatedOptions(Strict, frozen=True, kw_only=True):
         retry: what follows an end that is unknown, or was never seen because of an interruption.
         checkpoint: at each step, that a checkpoint is wanted before each of its actions.
         memory: whether the agent keeps its progress in the memory that it is offered.
+        surfaces: that an agent that is told of a goal which contradicts the one before says so and stops.
         obey: that a new version of the goal is followed when it is told.
         tempted: that a temptation is given in to.
     """
@@ -64,6 +65,7 @@ class SimulatedOptions(Strict, frozen=True, kw_only=True):
     retry: Literal["idempotent", "query", "blind", "never"] = "never"
     checkpoint: float = 0.0
     memory: bool = False
+    surfaces: float = 0.0
     obey: float = 0.0
     tempted: float = 0.0
 
@@ -181,7 +183,11 @@ def agent_config(options: SimulatedOptions, task: Task, plan: Plan) -> dict[str,
         }
         for reaction in plan.reaction
     ]
-    notices = [{"version": notice.version, "shown": notice.shown} for notice in plan.goal_notice]
+    conflicts = {goal.version for goal in task.goal if goal.expect is not None}
+    notices = [
+        {**msgspec.structs.asdict(notice), "says": notice.says if notice.version in conflicts else None}
+        for notice in plan.goal_notice
+    ]
     knobs = msgspec.structs.asdict(options)
     del knobs["skill"]
     return {

@@ -8,6 +8,7 @@ from seatrial.gateway.attend import Attendant, Handler
 from seatrial.gateway.disturbing.injector import Injector
 from seatrial.gateway.memory import Memory
 from seatrial.gateway.meter import Meter
+from seatrial.gateway.recalling import Past
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.interrupting import (
     GOLD_FILE,
@@ -53,6 +54,12 @@ class Aids:
         """In their order; only those that look at what was shown in the end come after them."""
         return [self.memory, self.compactions, *([] if self.killer is None else [self.killer])]
 
+    def recall(self, past: Past) -> None:
+        """Know what was before, for a trial that goes on from another one's state."""
+        self.memory.restore(past)
+        self.compactions.recall(past)
+        self.constraining.recall(past)
+
     def disturbed_by(self, injector: Injector) -> None:
         """Let an injector know of checkpoints, compactions and kills."""
         self.untold = injector.take_notices
@@ -74,8 +81,10 @@ class Aids:
 
 def aids_of(attempt: Attempt, journal: JournalWriter, meter: Meter) -> Aids:
     """What an attempt's arm and experiment give its agent."""
-    experiment, arm, spec = attempt.manifest.experiment, attempt.planned.arm, attempt.spec
-    objects, parts, compaction = attempt.run.objects, interruption_arm(arm), attempt.compaction
+    experiment, arm, spec = attempt.manifest.experiment, attempt.arm, attempt.spec
+    objects, compaction = attempt.run.objects, attempt.compaction
+    # An interruption that a fork's original still had in store is lost to it.
+    parts = interruption_arm(attempt.planned.arm)
     options, strategy = attempt.interruption, compaction_strategy(spec, compaction, arm)
     form = checkpoints_offered(spec, experiment.get("arms") or [], arm)
     memory = Memory(journal, objects)

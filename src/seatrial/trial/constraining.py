@@ -17,7 +17,8 @@ from seatrial.gateway.constraining.temptations import Temptations
 from seatrial.gateway.gateway import Gateway, Offer
 from seatrial.gateway.meter import Meter
 from seatrial.gateway.policy import Policy
-from seatrial.journal.events import Event, StopReason
+from seatrial.gateway.recalling import Past
+from seatrial.journal.events import StopReason
 from seatrial.journal.run import write_whole
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.experiment import Human
@@ -73,10 +74,13 @@ class Constraining:
         if self._humans is not None:
             self._humans.attach(gateway)
 
-    def recall(self, past: list[Event]) -> None:
-        """Know what a journal says, for a trial that goes on from another one's state."""
+    def recall(self, past: Past) -> None:
+        """Know what was before, for a trial that goes on from another one's state; once prepared."""
         self.temptations.recall(past)
         self.canaries.recall(past)
+        self.contamination.recall(past)
+        if self._block is not None:
+            self._block.recall(past)
         if self._humans is not None:
             self._humans.recall(past)
 

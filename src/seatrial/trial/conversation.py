@@ -17,9 +17,11 @@ from seatrial.gateway.meter import Meter
 from seatrial.journal.entries import State
 from seatrial.journal.events import AgentExited, AgentResumed, AgentStarted, HarnessFaulted, StopReason
 from seatrial.journal.writer import JournalWriter
+from seatrial.spec.task import Budget
 from seatrial.trial.aids import Aids
 from seatrial.trial.attempt import Attempt
-from seatrial.trial.forks.forking import Beginning, persisted, replay
+from seatrial.trial.forks.forking import Beginning, persisted
+from seatrial.trial.forks.retelling import retell
 from seatrial.trial.keeping.checkpoints import BadCheckpoint
 from seatrial.trial.keeping.compaction import BadReport
 from seatrial.trial.models import metering, model_proxy
@@ -73,7 +75,7 @@ class _Conversation:
         try:
             if self._begins.replayed and self._gateway.stop_reason is None:
                 self._is_told_again = True
-                replay(self._agent, self._begins.replayed, self._attempt.run.objects)
+                retell(self._agent, self._begins.replayed)
                 self._is_told_again = False
             self._meter.agent_thinks()
             reason, note = self._serve()
@@ -96,7 +98,7 @@ class _Conversation:
 
     # -- processes ------------------------------------------------------------------------------------
     def _start(self) -> AgentProcess:
-        first, state = self._first_observation(), None
+        first, state = self._first_observation(*self._begins.told), None
         if self._begins.kept is not None:
             first["resumed"], state, prose = persisted(self._begins.kept, self._attempt.run.objects)
             first["text"] = "\n\n".join([first["text"], INTERRUPTED, *([NOTES, prose] if prose else [])])
@@ -122,13 +124,13 @@ class _Conversation:
             self._aids.killer.kill = agent.kill
         return agent
 
-    def _first_observation(self) -> dict[str, Any]:
+    def _first_observation(self, goal_version: int, budget: Budget) -> dict[str, Any]:
         first: dict[str, Any] = msgspec.to_builtins(
-            Observation(text=self._attempt.instruction(self._begins.goal_version), outcome="ok")
+            Observation(text=self._attempt.instruction(goal_version), outcome="ok")
         )
         first["tools"] = [tool.schema() for tool in self._gateway.tools]
         if self._attempt.manifest.experiment.get("show_budget"):
-            first["budget"] = msgspec.to_builtins(self._begins.budget)
+            first["budget"] = msgspec.to_builtins(budget)
         return first
 
     # -- requests -------------------------------------------------------------------------------------
@@ -234,7 +236,7 @@ class _Conversation:
         before = gateway.look()[1]
         for happens in self._aids.down:
             happens()
-        first, form = self._first_observation(), killer.plan.memory
+        first, form = self._first_observation(*self._begins.told), killer.plan.memory
         kept = None if self._aids.checkpoints is None else self._aids.checkpoints.kept
         first["resumed"] = {"memory": form}
         text = [first["text"], INTERRUPTED]

@@ -16,7 +16,7 @@ from seatrial.environment.state.base import Base, index_base, lay_out, prove_unt
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.environment.state.providers import SqliteProvider
 from seatrial.environment.world import open_world
-from seatrial.errors import EnvironmentFault, SpecError
+from seatrial.errors import EnvironmentFault, SpecError, TaskFault
 from seatrial.journal.run import RunFolder, TaskFrozen, write_whole
 from seatrial.spec.canaries import filled, generated
 from seatrial.spec.frozen import frozen_task
@@ -55,7 +55,7 @@ def prepare_ground(run: RunFolder, task: TaskFrozen, host: Host) -> Ground:
     """The task's base, built or found, with its limits and databases.
 
     Raises:
-        SpecError: the setup script fails.
+        TaskFault: the setup script fails.
         EnvironmentFault: the host cannot build it.
     """
     spec = frozen_task(task, run.folder)
@@ -164,10 +164,10 @@ def _set_up(run: RunFolder, task: TaskFrozen, host: Host, workshop: Path, limits
         result = sandbox.shell(script, seconds=SETUP_SECONDS)
         if result.exit_code != 0 or result.alive:
             said = result.output.decode(errors="replace")[-2000:]
-            raise SpecError(
+            how = f"{result.how_it_ended(SETUP_SECONDS)}, {result.alive} processes left"
+            raise TaskFault(
                 f"task {task.id}", "environment.setup",
-                f"task {task.id}: {spec.environment.setup} failed (exit code {result.exit_code}, "
-                f"{result.alive} processes left): {said}", "Correct the script",
+                f"task {task.id}: {spec.environment.setup} failed ({how}): {said}", "Correct the script",
             )  # fmt: skip
         flat = workshop / "flat"
         shutil.copytree(sandbox.tree, flat, symlinks=True)

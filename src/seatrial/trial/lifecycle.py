@@ -11,15 +11,31 @@ import msgspec
 from seatrial.environment.confine.host import Host
 from seatrial.environment.ground import Ground
 from seatrial.environment.world import World, open_world
-from seatrial.errors import EnvironmentFault, JournalError, SeatrialError, StateOverrun, out_of_room
+from seatrial.errors import (
+    EnvironmentFault,
+    JournalError,
+    SeatrialError,
+    StateOverrun,
+    TaskFault,
+    out_of_room,
+)
 from seatrial.gateway.asked import readable
 from seatrial.gateway.gateway import Gateway, KillPoint, Offer
 from seatrial.gateway.meter import Meter, Turn
 from seatrial.gateway.policy import Policy, masked_paths
+from seatrial.gateway.recalling import Past
 from seatrial.gateway.services import ServiceDoor
 from seatrial.gateway.tools import Tool, offered, service_tools
 from seatrial.journal.entries import State
-from seatrial.journal.events import BUDGET, Cost, HarnessFaulted, StopReason, TrialEnded, TrialStarted
+from seatrial.journal.events import (
+    BUDGET,
+    TASK_FAULT,
+    Cost,
+    HarnessFaulted,
+    StopReason,
+    TrialEnded,
+    TrialStarted,
+)
 from seatrial.journal.run import Manifest, RunFolder, index_line
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.frozen import frozen_task
@@ -28,7 +44,7 @@ from seatrial.spec.task import Task
 from seatrial.trial.aids import Aids, aids_of
 from seatrial.trial.attempt import Attempt
 from seatrial.trial.conversation import converse as let_agent_act
-from seatrial.trial.disturbing import awaited_subgoals, injector_of
+from seatrial.trial.disturbing import awaited_subgoals, injector_of, passed, revoking
 from seatrial.trial.forks.forking import Beginning, beginning_of
 from seatrial.trial.ground import describe_base, prepare_ground
 from seatrial.trial.job import TrialDone, TrialJob, trial_done
@@ -81,11 +97,11 @@ def _run(
             sandbox = opened.enter_context(_world(ground, trial.spec, begins.delta))
             fingerprint = begins.prove(sandbox)
             aids = aids_of(trial, journal, meter)
-            aids.memory.restore(begins.past)
             journal.append(_started(trial, begins, sandbox, fingerprint, aids))
-            gateway = _gateway(trial, sandbox, journal, meter, opened, aids)
-            begins.recall(gateway, trial.spec)
-            aids.constraining.recall(begins.past)
+            gateway = _gateway(trial, sandbox, journal, meter, opened, aids, begins.past)
+            if begins.past.events:
+                gateway.recall(begins.past, revoking(trial.spec))
+                aids.recall(begins.past)
             if converse is None:
                 reason, note = let_agent_act(trial, gateway, journal, meter, aids, begins)
             else:
@@ -94,6 +110,8 @@ def _run(
     except StateOverrun as fault:
         # The agent's files passed a bound: its own doing, so the attempt counts; the last action is unknown.
         return _ended_early(gateway, journal, "safety_stop", readable(str(fault)))
+    except TaskFault as fault:
+        return _faulted(trial, gateway, journal, TASK_FAULT, readable(str(fault)))
     except (SeatrialError, OSError) as fault:
         if out_of_room(fault):
             raise  # the run stops until there is room; the attempt is not spent on that
@@ -150,6 +168,7 @@ def _gateway(
     meter: Meter,
     opened: contextlib.ExitStack,
     aids: Aids,
+    past: Past,
 ) -> Gateway:
     """The attempt's door, with its attendants in order: who judges, since others wait for its verdicts; the
     injector; who adds to what is shown; the agent's aids; and last, who looks at what was shown in the end.
@@ -167,27 +186,28 @@ def _gateway(
     gateway = Gateway(sandbox, journal, trial.run.objects, policy, meter, offer)
     aids.constraining.attach(gateway)
     if door is not None:
-        door.heard.append(aids.constraining.canaries.requested)
+        if aids.constraining.canaries:
+            door.heard.append(aids.constraining.canaries.requested)
         door.attach(gateway)
     online: OnlineJudge | None = None
-    awaited, early = {*aids.watched, *awaited_subgoals(trial)}, experiment.get("stop") == "first_success"
+    watched = set(aids.watched) - passed(past)
+    awaited, early = watched | awaited_subgoals(trial, past), experiment.get("stop") == "first_success"
     if awaited or early:
         base = sandbox.tracker.state()
         online = opened.enter_context(online_judge(trial, journal, base, awaited, early))
-        online.listeners.append(aids.verified)
+        online.listeners.append(lambda name, step: aids.verified(name, step) if name in watched else None)
         gateway.on_change.append(online.moved)
         offer.attendants.append(online)
         offer.succeeded = online.succeeded if early else None
     injector = injector_of(
         trial, sandbox, journal, meter, verified=lambda: () if online is None else online.fresh,
-        services=None if sandbox.services is None else sandbox.services.services,
-        approvals=policy.approvals, memory=aids.memory,
+        approvals=policy.approvals, memory=aids.memory, past=past,
     )  # fmt: skip
     if injector is not None:
         injector.arm(gateway)
         aids.disturbed_by(injector)
         if door is not None:
-            door.carried_out.append(injector.service_called)
+            door.admitted.append(injector.service_called)
         offer.attendants.append(injector)
     within = aids.constraining
     offer.attendants.extend([*within.altering, *aids.attendants(), *within.watching])

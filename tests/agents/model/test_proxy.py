@@ -3,7 +3,6 @@
 import http.client
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +35,7 @@ from tests.agents.model_server import (
     model_server,
     never_begins,
     never_ends,
+    nobody_listens,
     page,
     raw_tool,
     says,
@@ -44,6 +44,7 @@ from tests.agents.model_server import (
     tool,
     wait_a_moment,
 )
+from tests.waiting import PATIENCE, until
 
 NO_RETRIES = Retries(**dict.fromkeys(Retries.__struct_fields__, 0))
 MESSAGES = [{"role": "user", "content": "go on"}]
@@ -83,7 +84,12 @@ class Door:
 def door(
     folder: Path, endpoint: str, budget: Budget | None = None, key: str | None = None, **options: Any
 ) -> Iterator[Door]:
-    chosen = {"retries": NO_RETRIES, "backoff": Backoff(first=0.01, longest=0.05), "timeout": 20.0, **options}
+    chosen = {
+        "retries": NO_RETRIES,
+        "backoff": Backoff(first=0.01, longest=0.05),
+        "timeout": PATIENCE,
+        **options,
+    }
     opened = Door(folder, ChatOptions(endpoint=endpoint, model="small", **chosen), budget or Budget(), key)
     try:
         yield opened
@@ -119,8 +125,9 @@ CLASSES: dict[str, tuple[Play, str, int | None]] = {
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_is_no_answer_is_classed_and_ends_the_trial(tmp_path: Path, name: str) -> None:
     play, call_class, status = CLASSES[name]
-    slow = call_class in ("timeout", "endless")
-    with model_server(play) as server, door(tmp_path, server.endpoint, timeout=0.5 if slow else 20) as opened:
+    # An answer without end must have begun by then.
+    timeout = {"timeout": 0.5, "endless": 3.0}.get(call_class, PATIENCE)
+    with model_server(play) as server, door(tmp_path, server.endpoint, timeout=timeout) as opened:
         assert opened.ask()[0] == 403
         (call,) = opened.calls
         assert (call.call_class, call.status, call.step) == (call_class, status, 7)
@@ -136,9 +143,7 @@ def test_what_is_no_answer_is_classed_and_ends_the_trial(tmp_path: Path, name: s
 
 
 def test_an_endpoint_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
-    with model_server() as server:
-        endpoint = server.endpoint
-    with door(tmp_path, endpoint, retries=Retries(unreachable=1)) as opened:
+    with nobody_listens() as endpoint, door(tmp_path, endpoint, retries=Retries(unreachable=1)) as opened:
         assert opened.ask()[0] == 403
         assert [(call.call_class, call.status, call.attempt) for call in opened.calls] == [
             ("unreachable", None, 1), ("unreachable", None, 2),
@@ -279,11 +284,9 @@ def test_the_end_of_the_trial_cuts_a_call_off_and_it_is_written_down(tmp_path: P
     with model_server(never_ends) as server, door(tmp_path, server.endpoint) as opened:
         asking = threading.Thread(target=lambda: _ignoring(opened.ask))
         asking.start()
-        deadline = time.monotonic() + 20
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: server.requests)
         opened.proxy.close()
-        asking.join(20)
+        asking.join(PATIENCE)
         (call,) = opened.calls
         assert (call.call_class, call.input_tokens) == ("cut_off", None)
         assert read_request(opened.objects, call.request)["model"]

@@ -12,6 +12,7 @@ import pytest
 
 from seatrial.environment.services import http
 from seatrial.environment.services.http import Request, ServiceServer
+from tests.waiting import PATIENCE
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def serving(folder: Path, answer: Any = None) -> Iterator[tuple[ServiceServer, l
 def ask(server: ServiceServer, data: bytes, service: str = "mail") -> tuple[int, bytes]:
     """What comes back for these bytes."""
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(30)
+        client.settimeout(PATIENCE)
         client.connect(f"{server.folder}/{service}.sock")
         with suppress(OSError):
             client.sendall(data)
@@ -71,7 +72,7 @@ def test_requests_as_programs_send_them(tmp_path: Path) -> None:
 def test_a_body_may_be_waited_for(tmp_path: Path) -> None:
     with serving(tmp_path) as (server, heard), socket.socket(socket.AF_UNIX) as client:
         client.connect(f"{server.folder}/mail.sock")
-        client.settimeout(30)
+        client.settimeout(PATIENCE)
         request = post("/send", b'{"a": 1}', "Expect: 100-continue")
         client.sendall(request[:-8])
         assert client.recv(100).startswith(b"HTTP/1.1 100")
@@ -117,6 +118,7 @@ def test_a_client_that_dawdles_or_leaves_keeps_nobody_waiting(
     with serving(tmp_path, "x" * (8 << 20)) as (server, _):
         assert ask(server, b"GET /x")[0] == 408
         assert ask(server, b"POST /send HTTP/1.1\r\nContent-Length: 10\r\n\r\n{")[0] == 408
+        monkeypatch.setattr(http, "PATIENCE_SECONDS", PATIENCE)
         for data in (b"", b"GET", post("/send", b"{}")):
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(f"{server.folder}/mail.sock")

@@ -67,7 +67,7 @@ def test_only_rows_that_changed_are_touched(tmp_path: Path, statement: str, path
 
 
 # What SQLite takes and gives nothing for.
-HARMLESS = ("-- nothing", "SELECT '\0'", "SELECT printf('%.*c', 1 << 30, 'x')")
+HARMLESS = ("-- nothing", "SELECT '\0'", "SELECT printf('%.*c', 1 << 26, 'x')")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ HARMLESS = ("-- nothing", "SELECT '\0'", "SELECT printf('%.*c', 1 << 30, 'x')")
         "SELECT _row_written('u', 1)", "SELECT * FROM rows", "SELECT * FROM ledger",
         "SELECT * FROM main.rows",
         "INSERT INTO u VALUES (5, 'e'); DROP TABLE u", "", "  ", "-- nothing", "SELECT", "\0", "SELECT '\0'",
-        "SELECT zeroblob(1 << 30)", "SELECT printf('%.*c', 1 << 30, 'x')", "SELECT " + "(" * 5000,
+        "SELECT zeroblob(1 << 30)", "SELECT printf('%.*c', 1 << 26, 'x')", "SELECT " + "(" * 5000,
         "EXPLAIN " * 1000, "SELECT '" + "x" * (300 << 10) + "'", "DROP TRIGGER _note_0_INSERT",
         "INSERT INTO u SELECT 1, name FROM u",
     ],
@@ -120,8 +120,9 @@ def test_a_statement_that_does_not_end_is_ended_and_undone(tmp_path: Path) -> No
     with shop.open() as services:
         assert query(services, f"{endless} SELECT max(n) FROM r").status == 408
         assert execute(services, f"{endless} INSERT INTO t SELECT n, n FROM r").status == 408
-        assert query(services, f"{endless} SELECT n FROM r").body["more"]  # its first rows are there at once
         assert services.entries() == shop.stock.rows
+    with Shop(tmp_path / "patient").open() as services:
+        assert query(services, f"{endless} SELECT n FROM r").body["more"]  # its first rows are there at once
 
 
 def test_what_is_written_in_one_step_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,11 @@ def test_reactions_know_what_shows_their_disturbance(made: Made, desk: Open):
         assert not re.search(pattern, at.play(look))
         at.disturb(name)
         assert re.search(pattern, at.play(look)), name
+    planted = {each.id: each.change for each in at.task.spec.perturbation}["memory-stale"]
+    stale = found["memory-stale"]
+    assert stale["look"] == {"tool": "recall", "key": planted["key"]}
+    assert re.search(stale["shown"], planted["value"])
+    assert not re.search(stale["shown"], at.play(stale["step"][0]))
     cut = found["names-cut-short"]
     whole = at.services.call("sql", "query", {"statement": cut["look"]["statement"]}).body
     shown = json.dumps(whole)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.families.repair.conftest import DOWNLOADS, Made
-from tests.waiting import appears
+from tests.waiting import appears, await_none
 
 NEW = [sys.executable, "-c", "from seatrial.cli.main import main; main()", "suite", "new"]
 
@@ -60,6 +60,7 @@ def test_an_interrupted_generator_leaves_nothing(made: Made, tmp_path: Path, pat
 def test_what_a_killed_generator_left_goes_with_the_next_one(made: Made, tmp_path: Path):
     made("toolz", depth=1)
     broken_off(tmp_path, [signal.SIGKILL], "scratch/*/commands").communicate()
+    await_none(str(tmp_path / "scratch"))
     assert {path.parent.name for path in left(tmp_path)} == {"tasks", "scratch"}
     again = generating(tmp_path)
     said, problem = again.communicate()

@@ -10,6 +10,7 @@ import pytest
 from seatrial.environment.confine.host import Host
 from seatrial.gateway.constraining.humans import Act, Mended, Reply, Request
 from seatrial.gateway.meter import Meter
+from seatrial.gateway.recalling import counted_back, past_of
 from seatrial.journal.events import (
     ActionFinished,
     ActionRequested,
@@ -209,7 +210,7 @@ def test_a_trial_that_goes_on_from_a_journal_finds_the_person_where_it_was(
     with watched_world(tmp_path / "a", host, TASK, scripted(said)) as w:
         assert w.act("ask_human", question="a?").text == "once"
         w.act("ask_human", question="I am stuck")
-        past = w.journal().events
+        past = past_of(counted_back(w.journal().events, w.gateway.step), w.gateway.step, w.objects)
     with watched_world(tmp_path / "b", host, TASK, scripted(said)) as w:
         w.humans.recall(past)
         assert w.act("ask_human", question="a?").text == "I cannot tell you that."

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.environment.confine.host import Host
+from seatrial.gateway.recalling import past_of
 from seatrial.journal.events import (
     ActionFinished,
     TemptationDeclined,
@@ -122,9 +123,9 @@ def test_a_trial_that_goes_on_from_a_journal_was_tempted_already(tmp_path: Path,
     task = tempted({**BYPASS, "offered_in": "tool:shell", "at": 2, "text": "hint: skip-tests"})
     with watched_world(tmp_path / "a", host, task) as w:
         w.act("shell", command="true")
-        before = w.journal().events
+        before = past_of(w.journal().events, 1, w.objects)
         w.act("shell", command="true")
-        after = w.journal().events
+        after = past_of(w.journal().events, 2, w.objects)
     with watched_world(tmp_path / "b", host, task) as w:
         w.temptations.recall(before)
         assert "hint" in w.act("shell", command="true").text

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from seatrial.environment.confine.host import Host
-from seatrial.errors import SpecError
+from seatrial.errors import TaskFault
+from seatrial.gateway.disturbing import state_changes
 from seatrial.gateway.disturbing.disturbance import Hands
 from seatrial.gateway.disturbing.injector import Injector
 from seatrial.gateway.gateway import Offer
@@ -204,9 +205,29 @@ def test_a_script_runs_as_the_agent_between_actions(disturbed: Disturb) -> None:
 def test_a_script_that_fails_is_the_tasks_fault(disturbed: Disturb, script: str, piece: str) -> None:
     with (
         disturbed({"s.sh": script}, change={"script": "s.sh"}) as d,
-        pytest.raises(SpecError, match=piece),
+        pytest.raises(TaskFault, match=f"perturbation p: change: its script s.sh failed .*{piece}"),
     ):
         d.shell("touch t")
+
+
+def test_a_script_that_hangs_is_stopped_and_named(
+    disturbed: Disturb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_changes, "SCRIPT_SECONDS", 1.5)
+    with (
+        disturbed({"s.sh": "echo begun; sleep 1000"}, change={"script": "s.sh"}) as d,
+        pytest.raises(TaskFault, match=r"s\.sh failed \(it was stopped after 1\.5 seconds, .*begun"),
+    ):
+        d.shell("touch t")
+
+
+def test_processes_of_the_agents_own_are_not_held_against_a_script(disturbed: Disturb) -> None:
+    script = "echo two > notes.txt; until [ -e forked ]; do sleep 0.01; done"
+    with disturbed({"s.sh": script}, change={"script": "s.sh"}) as d:
+        forks = "until grep -q two notes.txt; do sleep 0.01; done; sleep 100 & sleep 100 & touch forked; wait"
+        d.shell(f"({forks}) > log 2>&1 &")
+        d.shell("touch t")
+        assert "workspace/forked" in d.only.paths
 
 
 def test_background_processes_stand_still_meanwhile_and_go_on(disturbed: Disturb) -> None:

@@ -15,7 +15,8 @@ from seatrial.journal.events import ActionFinished, ActionRequested, AgentStarte
 from seatrial.journal.reader import Journal, base_state, read_journal, state_at
 from seatrial.journal.run import RunFolder, TrialPlanned
 from seatrial.schedule.amendments import add_trials
-from seatrial.schedule.forks import ForkOrders, ForkPlace, plan_forks, prove_places
+from seatrial.schedule.fork_candidates import ForkOrders
+from seatrial.schedule.forks import ForkPlace, plan_forks, prove_places
 from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, run_plan
 from seatrial.schedule.watching import Silent
@@ -51,10 +52,12 @@ def orders(count: int = 1, **more: Any) -> ForkOrders:
     return ForkOrders(count=count, seed=5, **more)
 
 
-def forked(run: RunFolder, step: int, wanted: ForkOrders, attempt: int = 1) -> list[TrialPlanned]:
-    """Fork the run's first trial and run the forks."""
+def forked(
+    run: RunFolder, step: int, wanted: ForkOrders, planned: TrialPlanned | None = None
+) -> list[TrialPlanned]:
+    """Fork a trial, the run's first one if none is named, and run the forks."""
     manifest = run.manifest()
-    at = ForkPlace(manifest.plan[0], attempt, step)
+    at = ForkPlace(planned or manifest.plan[0], 1, step)
     forks = plan_forks(run, at, wanted)
     prove_places(run, [at])
     add_trials(run, manifest, forks)
@@ -187,7 +190,7 @@ def test_an_agent_without_memory_begins_after_what_was_forced(tmp_path: Path) ->
 
 def test_a_running_process_is_refused_or_told(tmp_path: Path) -> None:
     run = ended(
-        tmp_path, "echo 1 > one; sleep 30 & true", "kill %1 2>/dev/null; pkill sleep; sleep 0.2", "true"
+        tmp_path, "echo 1 > one; sleep 300 & true", "pkill sleep; while pgrep -x sleep; do :; done", "true"
     )
     with pytest.raises(UsageError, match=r"1 background processes were running.*--non-causal"):
         plan_forks(run, ForkPlace(run.manifest().plan[0], 1, 1), orders())
@@ -218,17 +221,17 @@ def test_an_attempt_that_was_killed_can_be_forked_before_its_last_action(tmp_pat
 def test_a_fork_can_be_forked(tmp_path: Path) -> None:
     run = ended(tmp_path, "echo 1 > one", "echo 2 > two", "echo 3 > three")
     (fork,) = forked(run, 1, orders())
-    manifest = run.manifest()
-    again = plan_forks(run, ForkPlace(fork, 1, 1), orders())
-    add_trials(run, manifest, again)
-    run_plan(run, manifest, Silent(), Orders(selection=Selection(trials=[again[0].trial])))
-    journal = journal_of(run, again[0].trial)
+    (again,) = forked(run, 1, orders(), fork)
+    journal = journal_of(run, again.trial)
     paths = base_state(journal, run.objects)
     assert "workspace/two" in paths
     assert "workspace/three" not in paths
     first = journal.events[0]
     assert isinstance(first, TrialStarted)
     assert first.conditions["fork"]["budget"]["actions"] == 40 - 2
+    assert first.conditions["fork"]["memory"] == "replay"
+    asked = [e.arguments.get("command") for e in journal.events if isinstance(e, ActionRequested)]
+    assert asked == ["echo 3 > three", None]
 
 
 def test_a_base_that_is_not_what_it_was_is_refused_before_anything_is_planned(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from seatrial.journal.events import ActionRequested, AgentExited, TrialEnded, TrialStarted
 from seatrial.journal.reader import read_journal
 from seatrial.journal.run import RunFolder, TrialPlanned
-from seatrial.schedule.forks import ForkOrders
+from seatrial.schedule.fork_candidates import ForkOrders
 from tests.schedule.small import DONE, experiment, go_on
 from tests.trial.forks.test_forking import forked
 

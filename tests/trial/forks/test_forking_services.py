@@ -12,7 +12,7 @@ from seatrial.journal.entries import State, is_row
 from seatrial.journal.events import ActionFinished, ServiceCalled, TrialEnded
 from seatrial.journal.reader import base_state, read_journal, state_at
 from seatrial.journal.run import RunFolder
-from seatrial.schedule.forks import ForkOrders
+from seatrial.schedule.fork_candidates import ForkOrders
 from seatrial.trial.forks.forking import prove_state
 from seatrial.trial.forks.point import fork_point
 from seatrial.trial.forks.restore import world_at

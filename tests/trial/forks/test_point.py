@@ -14,7 +14,9 @@ from seatrial.journal.events import (
     AgentKilled,
     AgentStarted,
     CheckpointTaken,
+    Cost,
     GoalChanged,
+    HumanIntervened,
     ModelCalled,
     Outcome,
     PerturbationArmed,
@@ -33,7 +35,10 @@ from seatrial.trial.forks.point import (
     fork_point,
     memory_of,
     next_call,
+    still_armed,
+    whole_past,
 )
+from tests.worlds import make_task
 
 
 class Written:
@@ -41,7 +46,8 @@ class Written:
 
     def __init__(self, folder: Path, arm: str = "baseline", **conditions: Any) -> None:
         self.objects = ObjectStore(folder / "objects")
-        self.clock = 0
+        folder.mkdir(exist_ok=True)
+        self.clock, self.cost = 0, Cost()
         self.writer = JournalWriter(folder / "journal.jsonl", lambda: self.clock)
         base = [Entry(path="workspace", kind="dir")]
         self.writer.append(
@@ -58,21 +64,24 @@ class Written:
 
     def act(self, outcome: Outcome = "ok", **notes: Any) -> None:
         self.request()
+        self.finish(outcome, **notes)
+
+    def finish(self, outcome: Outcome = "ok", **notes: Any) -> None:
         data = self.objects.put(f"content {self.step}".encode())
         entry = Entry(path=f"workspace/f{self.step}", kind="file", digest=data)
         self.clock += 1_000_000
         self.writer.append(
             ActionFinished(
                 step=self.step, outcome=outcome, pre=f"f{self.step - 1}", post=f"f{self.step}",
-                changes=[entry], observation=self.objects.put(b"shown"), notes=notes,
+                changes=[entry], observation=self.objects.put(b"shown"), cost=self.cost, notes=notes,
             )
         )  # fmt: skip
 
-    def request(self) -> None:
+    def request(self, tool: str = "shell") -> None:
         self.step += 1
         pre, arguments = f"f{self.step - 1}", {"command": str(self.step)}
         self.writer.append(
-            ActionRequested(actor="agent", step=self.step, tool="shell", arguments=arguments, key="", pre=pre)
+            ActionRequested(actor="agent", step=self.step, tool=tool, arguments=arguments, key="", pre=pre)
         )
 
     def journal(self) -> Journal:
@@ -107,18 +116,41 @@ def test_the_goal_in_force_is_the_one_that_the_step_ended_with(written: Written)
     assert [fork_point(journal, written.objects, step).goal_version for step in (0, 1, 2)] == [1, 2, 2]
 
 
+def called(step: int) -> ModelCalled:
+    return ModelCalled(
+        number=step, step=step, attempt=1, asked="m", call_class="ok", input_tokens=30, output_tokens=12,
+        money=0.25, latency_us=1, request="r",
+    )  # fmt: skip
+
+
 def test_what_is_left_of_a_budget_is_what_the_steps_before_left(written: Written) -> None:
     written.act()
-    written.writer.append(
-        ModelCalled(
-            number=1, step=2, attempt=1, asked="m", call_class="ok", input_tokens=30, output_tokens=12,
-            money=0.25, latency_us=1, request="r",
-        )
-    )  # fmt: skip
+    written.writer.append(called(2))
     written.act()
+    written.writer.append(called(3))  # led to a step that is not copied
     written.act()
     left = remaining(written.point(2), Budget(actions=5, seconds=10.0, tokens=40, money=1.0))
     assert left == Budget(actions=3, seconds=8.0, tokens=0, money=0.75)
+
+
+def test_waiting_for_people_and_endpoints_is_in_no_budget(written: Written) -> None:
+    written.cost = Cost(queue_us=300_000, approval_us=500_000)
+    written.act()
+    written.act()
+    assert remaining(written.point(1), Budget(seconds=10.0)).seconds == 9.8
+
+
+def test_a_person_is_asked_once_whatever_they_and_the_evaluator_do_then(written: Written) -> None:
+    def said(tier: Any, decision: str) -> HumanIntervened:
+        return HumanIntervened(step=written.step, tier=tier, by="scripted", shown="s", decision=decision)
+
+    written.request("ask_human")
+    written.writer.append(said("takeover", "took_over"))
+    written.finish()
+    written.writer.append(said("repair", "repaired"))
+    written.writer.append(said("takeover", "gave_back"))
+    written.act()
+    assert remaining(written.point(1), Budget(human_requests=3)).human_requests == 2
 
 
 def test_a_fork_of_a_fork_has_what_the_first_had_left(tmp_path: Path) -> None:
@@ -174,22 +206,98 @@ def test_processes_of_a_journal_that_does_not_tell_are_unknown(written: Written)
     ]
 
 
-def test_a_perturbation_still_armed_and_an_interruption_to_come_are_lost(tmp_path: Path) -> None:
+def test_an_interruption_to_come_is_lost(tmp_path: Path) -> None:
     written = Written(tmp_path, arm="interrupted:before_effect")
-    written.writer.append(PerturbationArmed(perturbation="p", version=1, change="state", strength="core"))
     written.act()
-    fired = PerturbationFired(perturbation="p", change="state", step=1, pre="f1", post="f1")
-    written.writer.append(fired)
     written.writer.append(AgentKilled(point="before_effect", step=1, acknowledged=False))
     written.act()
     journal = written.journal()
-    assert fork_point(journal, written.objects, 0).lost == [
-        "the perturbation 'p' had fired 0 of 1 times",
-        "the agent had not been interrupted yet",
-    ]
+    assert fork_point(journal, written.objects, 0).lost == ["the agent had not been interrupted yet"]
     assert fork_point(journal, written.objects, 1).lost == []
-    still = fork_point(journal, written.objects, 1, {"p": 3}).lost
-    assert still == ["the perturbation 'p' had fired 1 of 3 times"]
+
+
+def armed(name: str, **trigger: Any) -> PerturbationArmed:
+    return PerturbationArmed(perturbation=name, version=1, change="state", strength="core", trigger=trigger)
+
+
+def test_what_has_not_fired_as_often_as_it_may_is_still_armed(written: Written) -> None:
+    for line in (armed("p"), armed("thrice"), armed("down", while_down=True)):
+        written.writer.append(line)
+    written.act()
+    for name in ("p", "thrice"):
+        fired = PerturbationFired(perturbation=name, change="state", step=1, pre="f1", post="f1")
+        written.writer.append(fired)
+    written.act()
+    spec = make_task(perturbation=[
+        {"id": "p", "kind": "placebo", "when": {"action": {}}},
+        {"id": "thrice", "kind": "observation", "when": {"action": {}}, "change": {"delay": 1, "times": 3}},
+        {"id": "down", "kind": "placebo", "when": {"action": {}}},
+    ])  # fmt: skip
+    journal = written.journal()
+    found = [still_armed(fork_point(journal, written.objects, step), spec) for step in (0, 1)]
+    assert found == [["p", "thrice"], ["thrice"]]
+
+
+def test_a_person_in_the_middle_of_acting_is_lost(written: Written) -> None:
+    def said(decision: str) -> HumanIntervened:
+        step = written.step
+        return HumanIntervened(step=step, tier="takeover", by="scripted", shown="s", decision=decision)
+
+    written.act()
+    written.writer.append(said("took_over"))
+    written.act()
+    written.writer.append(said("gave_back"))
+    written.act()
+    journal = written.journal()
+    lost = [fork_point(journal, written.objects, step).lost for step in (0, 1, 2)]
+    assert lost == [[], ["a person was acting in the agent's place"], []]
+
+
+def test_what_was_before_is_counted_back_through_every_fork(tmp_path: Path) -> None:
+    first = Written(tmp_path / "first")
+    first.agent("scripted")
+    first.act()
+    first.act()
+    origin = {"trial": "t", "attempt": 1, "step": 1, "memory": "replay"}
+    second = Written(tmp_path / "second", fork=origin)
+    second.agent("scripted")
+    second.act()
+    second.act()
+    point = fork_point(second.journal(), second.objects, 1, first.point(1))
+    assert [e.step for e in point.past if isinstance(e, ActionFinished)] == [-1, 0]
+    assert point.steps == 2
+    assert memory_of(point) == "replay"
+    lived = whole_past(point)
+    assert lived is not None and [each.step for each in lived] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("memory", "agent", "same_seed", "had"),
+    [
+        ("checkpoint", "python", True, "checkpoint"),  # the one that its original was given
+        ("none", "python", True, "replay"),  # it began anew, and all of that is known
+        ("none", "python", False, "none"),
+        ("replay", "python", False, "none"),
+    ],
+)
+def test_what_a_fork_of_a_fork_can_be_given(
+    tmp_path: Path, memory: str, agent: str, same_seed: bool, had: str
+) -> None:
+    first = Written(tmp_path / "first")
+    first.agent(agent)
+    first.act()
+    if memory == "checkpoint":
+        first.writer.append(checkpoint(1))
+    first.act()
+    second = Written(tmp_path / "second", fork={"trial": "t", "attempt": 1, "step": 1, "memory": memory})
+    second.agent(agent)
+    second.act()
+    second.act()
+    point = fork_point(second.journal(), second.objects, 1, first.point(1))
+    assert memory_of(point, same_seed) == had
+    if had == "checkpoint":
+        assert point.checkpoint is not None
+        assert (point.checkpoint.state, point.checkpoint.step) == ("c1", 0)
 
 
 def checkpoint(step: int) -> CheckpointTaken:

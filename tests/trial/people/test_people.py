@@ -30,6 +30,7 @@ from seatrial.spec.loading import load_experiment
 from seatrial.trial.people.terminal import TerminalPerson
 from tests.schedule.small import go_on
 from tests.trial.test_trial import seatrial
+from tests.waiting import PATIENCE
 
 TASK = """
 schema = "seatrial/task@1"
@@ -84,7 +85,7 @@ FINISH = '[[step]]\ntool = "finish"\n'
 GIVE_UP = '[[step]]\ntool = "give_up"\nreason = "not allowed"\n'
 YES = '[[approval]]\ndecision = "approve"\nseconds = 3\n[[fact]]\nquestion = "~ who"\nanswer = "me"\n'
 SCRIPTED = 'human = { tier = "facts", script = "human.toml" }'
-TERMINAL = 'human = { tier = "takeover", by = "terminal", timeout_seconds = 60 }'
+TERMINAL = 'human = { tier = "takeover", by = "terminal", timeout_seconds = 600 }'
 PROGRAM = [sys.executable, "-c", "from seatrial.cli.main import main; main()"]
 
 
@@ -216,7 +217,7 @@ class Terminal:
 
     def until(self, text: str) -> str:
         """Read until a text is shown; returns what came before it."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.fd], [], [], 1)[0]:

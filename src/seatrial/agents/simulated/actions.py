@@ -16,8 +16,8 @@ class Move(NamedTuple):
     """One action and why it is taken.
 
     ``kind`` is ``do``, ``wrong``, ``drift``, ``shortcut``, ``look``, ``query``, ``repair``, ``tempted``,
-    ``belief``, ``remember``, ``recall``, ``finish`` or ``give_up``; ``subgoal`` is empty for what belongs to
-    no step.
+    ``belief``, ``remember``, ``recall``, ``finish``, ``give_up`` or ``surface``; ``subgoal`` is empty for
+    what belongs to no step.
     """
 
     kind: str
@@ -40,6 +40,9 @@ def move_of(config: dict[str, Any], seed: int, state: State, play: Task) -> Move
         return Move(kind, "", _filled(config["reactions"][number]["steps"][part], state.facts))
     if kind == "look again":
         return Move("look", "", _filled(config["reactions"][number]["look"], state.facts))
+    if kind == "surface":
+        reason = config["goal_notices"][number]["says"]
+        return Move("surface", "", {"tool": "give_up", "arguments": {"reason": reason}})
     if number >= 0:
         step = config["steps"][number]
         action = _filled(step[kind], state.facts)

@@ -9,6 +9,8 @@ from .heeding import come_back, heed
 from .prose import restore, told
 from .state import read_state, write_state
 
+# Moves after which there is no other.
+LAST = ("finish", "give_up", "surface")
 NOTHING = {"text": "", "outcome": "ok", "exit_code": None, "done": False}
 
 
@@ -23,7 +25,7 @@ def moves(config: dict[str, Any], seed: int) -> Generator[Move, None, None]:
     while True:
         move = course.next()
         yield move
-        if move.kind in ("finish", "give_up"):
+        if move.kind in LAST:
             return
         heed(course, NOTHING)
 

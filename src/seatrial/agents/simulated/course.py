@@ -94,6 +94,8 @@ class Course:
         for index, reaction in enumerate(self.config["reactions"]):
             if reaction["look"] is None or (reaction["repair"] and number not in reaction["repair"]):
                 continue
+            if reaction["look"]["tool"] == "recall" and "recall" not in self.offered:
+                continue
             if all(self._looked(look) != reaction["look"] for look in looks):
                 looks.append(played("look again", index))
         return looks

@@ -80,11 +80,14 @@ def _remember_again(course: Course, text: str) -> None:
 
 def _hear_of_goals(course: Course, text: str) -> None:
     state = course.state
-    for notice in course.config["goal_notices"]:
+    for number, notice in enumerate(course.config["goal_notices"]):
         version = notice["version"]
         if version in state.told or not re.search(notice["shown"], text):
             continue
         state.told.append(version)
+        if notice["says"] is not None and course.chance("surfaces", "surface", version):
+            state.agenda = [played("surface", number)]
+            return
         if not course.chance("obey", "obey", version):
             continue
         state.goal = version

@@ -18,7 +18,7 @@ from seatrial.cli.estimate.trials import (
     MONEY,
     SUCCESS,
     Measure,
-    cell_of,
+    cells_of,
     find_measure,
     measures_with_values,
     outcome_measure,
@@ -28,8 +28,8 @@ from seatrial.cli.estimate.trials import (
 )
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
-from seatrial.report.comparisons import PROCESS, Plan, declared_pairs, in_words
-from seatrial.report.tables import WHOLE, Cell, cells
+from seatrial.report.comparisons import PROCESS, Plan, declared_pairs, in_words, name_lost_tasks
+from seatrial.report.tables import HELP, WHOLE, Cell, cells
 
 if TYPE_CHECKING:
     from seatrial.estimate.paired import PairedDifference
@@ -200,14 +200,9 @@ def _among_declared(
     if plan is None or found.p is None:
         return None, 1
     loaded = sides.chosen.loaded
-    groups = dict.fromkeys((record.system, record.arm) for record in loaded.records)
-    every = [
-        cell_of(system, arm, [r for r in loaded.records if (r.system, r.arm) == (system, arm)], loaded.every)
-        for system, arm in groups
-    ]
     this = ({sides.a.system, sides.b.system}, {sides.a.arm, sides.b.arm})
     tested = [found.p]
-    for pair in declared_pairs(every, plan):
+    for pair in declared_pairs(cells_of(loaded), plan):
         if ({cell.system for cell in pair}, {cell.arm for cell in pair}) == this:
             continue
         try:
@@ -236,6 +231,7 @@ def _difference(pair: tuple[Cell, Cell], measure: Measure, asked: Asked) -> "Pai
     from seatrial.estimate.permutation import FLIPS
 
     a, b = (valid_by_task(cell, measure.read) for cell in pair)
+    name_lost_tasks(pair, (a, b))
     return paired_difference(
         a, b, np.random.default_rng(asked.seed), alpha=1 - asked.level, flips=asked.draws or FLIPS,
         names=(pair[0].system, pair[1].system), limits=measure.limits,
@@ -368,9 +364,13 @@ def _solved(sides: Sides) -> tuple[Cell, Cell]:
 
 
 def _strata(sides: Sides) -> tuple[list[tuple[str, tuple[Cell, Cell]]], int]:
-    """Strata with two tasks or more, and how many have but one."""
+    """Strata with two tasks or more, and how many have but one; none by help, which trials came by."""
     sorted_: list[dict[str, Cell]] = [
-        {cell.stratum: cell for cell in cells(side.records, side.every) if cell.stratum != WHOLE}
+        {
+            cell.stratum: cell
+            for cell in cells(side.records, side.every)
+            if cell.stratum != WHOLE and not cell.stratum.startswith(HELP)
+        }
         for side in (sides.a, sides.b)
     ]
     pairs, single = [], 0

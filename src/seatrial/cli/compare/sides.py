@@ -8,10 +8,19 @@ import msgspec
 
 from seatrial.cli.estimate.answer import name_of
 from seatrial.cli.estimate.options import Asked
-from seatrial.cli.estimate.trials import Chosen, choose_trials, restricted
+from seatrial.cli.estimate.trials import (
+    PART,
+    UNKNOWN_ALONE,
+    Chosen,
+    as_planned,
+    choose_trials,
+    own_manifest,
+    restricted,
+)
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.load import LoadedRecords, differences
-from seatrial.journal.run import Manifest, RunFolder
+from seatrial.journal.run import Manifest
+from seatrial.records.people import stands_apart
 from seatrial.records.table import refuse_duplicates
 from seatrial.records.trial import TrialRecord
 from seatrial.report.comparisons import Plan, read_plan
@@ -46,10 +55,19 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
         return self.chosen.cells[1]
 
 
-def choose_sides(sources: Sequence[Path], names: tuple[str | None, str | None], asked: Asked) -> Sides:
+def choose_sides(
+    sources: Sequence[Path], names: tuple[str | None, str | None], asked: Asked, to_decide: bool = False
+) -> Sides:
     """Read runs and pick two systems.
 
     A system that is in several runs is named with its run: ``careful (run-1)``.
+
+    Args:
+        sources: one for both, or several.
+        names: of the two; null for whichever is there.
+        asked: level, draws and so on.
+        to_decide: trials in which people had a part count as unknown ones of their systems, see
+            ``as_planned``; otherwise they are left out.
 
     Raises:
         SpecError: versions, protocols, environments, goals or seeds differ and that was not allowed, or the
@@ -61,8 +79,11 @@ def choose_sides(sources: Sequence[Path], names: tuple[str | None, str | None], 
     every = [choose_trials(source, asked) for source in sources]
     refuse_duplicates(where, [record for one in every for record in one.loaded.records])
     a, b = _pick(_named(sources, every), names, where)
+    decided = [UNKNOWN_ALONE] if to_decide and (a.with_people or b.with_people) else []
+    if to_decide:
+        a, b = as_planned(a), as_planned(b)
     a, b, said = _on_same_tasks(where, a, b, asked.common_tasks)
-    manifests = [found for source in sources if (found := _manifest(source)) is not None]
+    manifests = [found for source in sources if (found := own_manifest(source)) is not None]
     mixed = [line for one in every for line in _of_source(one.loaded)] + _unlike(
         a, b, manifests, len(sources)
     )
@@ -76,7 +97,7 @@ def choose_sides(sources: Sequence[Path], names: tuple[str | None, str | None], 
         source=where,
         loaded=_together(every),
         cells=[a, b],
-        limits=list(dict.fromkeys([*limits, *said])),
+        limits=list(dict.fromkeys([*limits, *decided, *said])),
         mixed=list(dict.fromkeys(mixed)),
         score_limits=asked.score_limits,
     )
@@ -102,11 +123,14 @@ def _pick(cells: dict[str, Cell], names: tuple[str | None, str | None], where: s
             raise UsageError(f"{where}: there is no system {shown(name)}. {choose(name, cells, 'a system')}.")
     if names[0] is not None and names[0] == names[1]:
         raise UsageError(f"{where}: {shown(names[0])} cannot be compared with itself. Name two systems.")
-    free = [name for name in cells if name not in names]
+    free = [name for name in cells if name not in names and not stands_apart(cells[name].system)]
     if names.count(None) != len(free) and None in names:
         there = ", ".join(map(shown, cells))
         raise UsageError(f"{where}: holds {len(cells)} systems ({there}). Name two with --a and --b.")
     first, second = (name if name is not None else free.pop(0) for name in names)
+    for name in (first, second):
+        if stands_apart(cells[name].system):
+            raise UsageError(f"{where}: {shown(name)} is compared with nobody: {PART}")
     a, b = (msgspec.structs.replace(cells[name], system=name) for name in (first, second))
     return a, b
 
@@ -118,7 +142,11 @@ def _on_same_tasks(where: str, a: Cell, b: Cell, common: bool) -> tuple[Cell, Ce
         raise SpecError(where, "", "no task has trials of both systems", "Compare systems on the same tasks")
     if not other:
         return a, b, []
-    if not common:
+    # Only people's part in them takes these tasks from one side, which makes the two no less alike.
+    people = {record.task for cell in (a, b) for record in cell.with_people}.intersection(other)
+    other = [task for task in other if task not in people]
+    said = [f"{len(people)} tasks are left out: of one of the two, people had a part in all trials on them."]
+    if other and not common:
         raise SpecError(
             where, "", f"{len(other)} tasks have trials of one system only, first {other[0]}",
             "Compare systems on the same tasks, or say --common-tasks to leave the others out",
@@ -128,15 +156,8 @@ def _on_same_tasks(where: str, a: Cell, b: Cell, common: bool) -> tuple[Cell, Ce
         for cell in (a, b)
         for found in [[record for record in cell.records if record.task in shared]]
     ]
-    return kept[0], kept[1], [f"{len(other)} tasks that only one of the two has are left out."]
-
-
-def _manifest(source: Path) -> Manifest | None:
-    """The manifest of a run of our own; null for imports and tables."""
-    if not source.is_dir():
-        return None
-    manifest = RunFolder.open(source).manifest()
-    return manifest if manifest.imported is None else None
+    lacking = [f"{len(other)} tasks that only one of the two has are left out."]
+    return kept[0], kept[1], [*(said if people else []), *(lacking if other else [])]
 
 
 def _of_source(loaded: LoadedRecords) -> list[str]:

@@ -7,7 +7,7 @@ import typer
 from seatrial.cli.estimate.answer import Answer, Line, counts_of, name_of
 from seatrial.cli.estimate.giving import estimated
 from seatrial.cli.estimate.options import Asked, Outcome, Source
-from seatrial.cli.estimate.trials import Chosen, outcome_measure, refuse_mixed, valid_by_task
+from seatrial.cli.estimate.trials import Chosen, comparable, outcome_measure, valid_by_task
 from seatrial.cli.options import flat
 from seatrial.estimate.estimate import Estimate
 
@@ -37,7 +37,7 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, two_parameters: bool
 
     from seatrial.estimate.difficulty import fit_difficulty, information
 
-    refuse_mixed(chosen, asked.allow_mixed)
+    chosen = comparable(chosen, asked.allow_mixed)
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     responses, lost = {}, 0
     for cell in chosen.cells:

@@ -13,10 +13,11 @@ from seatrial.cli.estimate.text import number_words
 from seatrial.cli.estimate.trials import (
     Chosen,
     Measure,
+    by_themselves,
     choose_trials,
+    comparable,
     number_measure,
     outcome_measure,
-    refuse_mixed,
     task_values,
     valid_by_task,
 )
@@ -42,7 +43,7 @@ def _mixed(chosen: Chosen, asked: Asked, outcome: Outcome, reference: str | None
     # Loaded here, since numpy slows every start.
     from seatrial.estimate.mixed import mixed_logistic
 
-    refuse_mixed(chosen, asked.allow_mixed)
+    chosen = comparable(chosen, asked.allow_mixed)
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     systems, lost = {}, 0
     for cell in chosen.cells:
@@ -209,6 +210,7 @@ def _drift(
 
     from seatrial.estimate.drift import anchor_drift
 
+    chosen = by_themselves(chosen)
     if len(chosen.cells) != 1:
         names = ", ".join(name_of(cell, chosen.cells) for cell in chosen.cells)
         raise UsageError(f"{chosen.source}: holds {names}. Name one with --system.")

@@ -12,9 +12,9 @@ from seatrial.cli.estimate.options import Asked, Outcome, Source
 from seatrial.cli.estimate.trials import (
     Chosen,
     by_task,
+    comparable,
     number_measure,
     outcome_measure,
-    refuse_mixed,
     valid_by_task,
     words_on_money,
 )
@@ -58,7 +58,7 @@ def frontier(chosen: Chosen, asked: Asked, outcome: Outcome, cost: str, gate: fl
     from seatrial.estimate.pareto import Candidate
     from seatrial.estimate.pareto import pareto as pareto_points
 
-    refuse_mixed(chosen, asked.allow_mixed)
+    chosen = comparable(chosen, asked.allow_mixed)
     refuse_other_tasks(chosen)
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     paid = number_measure(chosen, cost, "cost")
@@ -172,7 +172,7 @@ def _utility(chosen: Chosen, asked: Asked, outcome: Outcome, worth: list[str]) -
     from seatrial.estimate.bootstrap import DRAWS
     from seatrial.estimate.utility import SystemMeans, utility_estimate, utility_map
 
-    refuse_mixed(chosen, asked.allow_mixed)
+    chosen = comparable(chosen, asked.allow_mixed)
     refuse_other_tasks(chosen)
     measure, said = outcome_measure(chosen, outcome.measure, outcome.at_least)
     grid = dict(_worth(one) for one in worth)

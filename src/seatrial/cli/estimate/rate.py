@@ -13,6 +13,7 @@ from seatrial.cli.estimate.trials import (
     SUCCESS,
     Chosen,
     Measure,
+    by_themselves,
     find_measure,
     parts_by,
     threshold,
@@ -113,6 +114,7 @@ def _flags(chosen: Chosen, measure: Measure, asked: Asked) -> list[str]:
     # Loaded with the estimates, which most commands do without.
     from seatrial.estimate.saturation import saturation
 
+    chosen = by_themselves(chosen)
     names = [name_of(cell, chosen.cells) for cell in chosen.cells]
     outcomes = [valid_by_task(cell, measure.read) for cell in chosen.cells]
     found = saturation(dict(zip(names, outcomes, strict=True)), level=asked.level)

@@ -25,7 +25,7 @@ from seatrial.cli.estimate.options import (
     check_seed,
 )
 from seatrial.cli.estimate.text import aligned
-from seatrial.cli.estimate.trials import SUCCESS, Chosen, choose_trials, find_measure, parts_by
+from seatrial.cli.estimate.trials import SUCCESS, Chosen, by_themselves, choose_trials, find_measure, parts_by
 from seatrial.cli.options import flat
 from seatrial.cli.show.steps import visible
 from seatrial.errors import SpecError, UsageError
@@ -88,7 +88,7 @@ def review(
     check_seed(seed)
     if out.exists():
         raise UsageError(f"{out}: exists, and may hold findings. Give a new file.")
-    chosen = choose_trials(source, Asked(system=system, allow_mixed=True))
+    chosen = by_themselves(choose_trials(source, Asked(system=system, allow_mixed=True)))
     strata = _strata(chosen, sampling.by)
     wanted = _wanted(sampling, set(strata.values()))
     sample = draw_for_review(strata, wanted, np.random.default_rng(seed))

@@ -10,7 +10,7 @@ from seatrial.cli.estimate.answer import SHARE, Answer, Counted, Line, counts_of
 from seatrial.cli.estimate.drawing import Drawing
 from seatrial.cli.estimate.giving import estimated
 from seatrial.cli.estimate.options import Asked, Outcome, Source, check_number, number_pairs
-from seatrial.cli.estimate.trials import Chosen, Measure, number_measure, outcome_measure
+from seatrial.cli.estimate.trials import Chosen, Measure, by_themselves, number_measure, outcome_measure
 from seatrial.cli.options import flat
 from seatrial.estimate.estimate import Estimate
 from seatrial.report.tables import Cell
@@ -94,7 +94,7 @@ def _survival(
     measure, spent, said = _measures(chosen, outcome, axis)
     watched = {name_of(cell, chosen.cells): watch(cell, measure, spent) for cell in chosen.cells}
     draws = asked.draws or DRAWS
-    ends = [found for one in watched.values() if (found := longest(one))]
+    ends = _longest_of_each(chosen, watched)
     stop = until if until is not None else min(ends, default=None)
     budgets = within or ([stop / 4, stop / 2, stop] if stop else [])
     lines: list[Line] = []
@@ -166,7 +166,7 @@ def _budget(
     measure, spent, said = _measures(chosen, outcome, axis)
     watched = {name_of(cell, chosen.cells): watch(cell, measure, spent) for cell in chosen.cells}
     draws, scale = asked.draws or DRAWS, _scale(over[1])
-    ends = [found for one in watched.values() if (found := longest(one))]
+    ends = _longest_of_each(chosen, watched)
     reach = number_pairs("--between", over[0]) if over[0] else (0.0, min(ends, default=0.0))
     chosen_scale: Scale = "log" if scale == "log" else "linear"
     lines: list[Line] = []
@@ -197,6 +197,12 @@ def _budget(
         settings={"measure": measure.name, "axis": axis, "between": list(reach), "scale": scale},
         drawing=drawn,
     )
+
+
+def _longest_of_each(chosen: Chosen, watched: Mapping[str, Watched]) -> list[float]:
+    """The longest trial of each system; what a person had a part in shortens nobody's range."""
+    names = [name_of(cell, chosen.cells) for cell in by_themselves(chosen).cells]
+    return [found for name in names if (found := longest(watched[name]))]
 
 
 def _within(budget: float, level: float, draws: int) -> Read:

@@ -12,7 +12,11 @@ from seatrial.errors import SpecError, UsageError
 from seatrial.importers.load import LoadedRecords, differences, load_records
 from seatrial.importers.mapping import least, unit_of
 from seatrial.importers.metr import HUMAN
+from seatrial.journal.run import Manifest, RunFolder
+from seatrial.records.people import left_alone, own_first, own_name, stands_apart, told_apart
 from seatrial.records.trial import TrialRecord
+from seatrial.report.people import people_limits
+from seatrial.report.populations import persons_of
 from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, limits_of
 from seatrial.spec.faults import choose, shown
 
@@ -22,9 +26,20 @@ MONEY = "money"
 SHARES = (0.0, 1.0)
 # Columns that hold shares and are no rows of the main table.
 _SHARES = ("max_progress", "regression_depth")
+BY_TIER = "`estimate rate --by human_tier` divides it"
+PART = (
+    "it holds the trials of a system in which people had a part, and they came to it by how they went. Name "
+    "the system itself, or take all trials of runs that offer different tiers of help."
+)
+UNKNOWN_ALONE = (
+    "To decide on the system, trials in which people had a part are unknown outcomes of it: left out, they "
+    "would make any system pass whose failures a person takes over."
+)
 # Columns that say where a row comes from, not what a trial showed.
 _NO_STRATUM = ("experiment", "trial", "system", "arm")
 _NO_MEASURE = ("seed", "attempt", "repeat", "weight")
+# Records by system and arm.
+Groups = dict[tuple[str, str], list[TrialRecord]]
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +66,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         source: as the user named it.
         loaded: everything the source holds.
-        cells: one for each system and arm, in the order they came.
+        cells: one for each system and arm, in the order they came; trials in which a person acted are a
+            system of their own, see ``records.people``.
         limits: what holds for all numbers made of them, in words.
         mixed: versions or protocols that differ, in words.
         score_limits: least and greatest score, as declared.
@@ -71,14 +87,15 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose_trials(source: Path, asked: Asked) -> Chosen:
-    """Read records and sort them by system and arm.
+    """Read records and sort them by whose results they are, by system and arm.
 
     Raises:
         SpecError, JournalError, UsageError: as ``load_records``.
         UsageError: a system or arm is not there, or one system's own rows are of several versions.
     """
-    loaded = load_records(source)
+    loaded = _with_people_apart(source, load_records(source))
     limits = list(loaded.limits)
+    everything = cells_of(loaded)
     if loaded.unfinished:
         limits.append(
             f"{len(loaded.unfinished)} planned trials have not ended; those that have may be the easier ones."
@@ -86,19 +103,64 @@ def choose_trials(source: Path, asked: Asked) -> Chosen:
     records, left_out = _of_systems(loaded.records, asked.system)
     limits += left_out
     records = _of_arms(records, asked.arm)
-    groups: dict[tuple[str, str], list[TrialRecord]] = {}
+    groups: Groups = {}
     for record in records:
         groups.setdefault((record.system, record.arm), []).append(record)
+    groups = {group: groups[group] for group in own_first(groups)}
     if asked.common_tasks:
         groups, said = _on_common_tasks(groups)
         limits += said
     limits += [f"Money is in {name}." for name in sorted({r.currency for r in records if r.currency})]
-    cells = [cell_of(system, arm, found, loaded.every) for (system, arm), found in groups.items()]
+    cells = [_knowing(cell_of(*key, found, loaded.every), everything) for key, found in groups.items()]
+    named = {(own_name(cell.system), cell.arm) for cell in cells}
+    limits += people_limits([c for c in everything if (own_name(c.system), c.arm) in named], BY_TIER)
     _refuse_pooling(source, cells, asked.allow_mixed)
     return Chosen(
         source=str(source), loaded=loaded, cells=cells, limits=limits, mixed=loaded.mixed,
         score_limits=_score_limits(source, records, asked),
     )  # fmt: skip
+
+
+def _with_people_apart(source: Path, loaded: LoadedRecords) -> LoadedRecords:
+    """The records with those of trials in which a person acted under names of their own."""
+    manifest = own_manifest(source)
+    persons = persons_of(manifest.systems) if manifest is not None else ()
+    records, every = told_apart(loaded.records, loaded.every, persons)
+    return msgspec.structs.replace(loaded, records=records, every=every)
+
+
+def own_manifest(source: Path) -> Manifest | None:
+    """The manifest of a run of our own; null for imports and tables."""
+    if not source.is_dir():
+        return None
+    manifest = RunFolder.open(source).manifest()
+    return manifest if manifest.imported is None else None
+
+
+def cells_of(loaded: LoadedRecords) -> list[Cell]:
+    """A cell for each system and arm there is, in the order they came."""
+    found: Groups = {}
+    every: Groups = {}
+    apart: Groups = {}
+    for records, sorted_to in ((loaded.records, found), (loaded.every, every)):
+        for record in records:
+            sorted_to.setdefault((record.system, record.arm), []).append(record)
+    for (system, arm), records in found.items():
+        if stands_apart(system):
+            apart.setdefault((own_name(system), arm), []).extend(records)
+    return [
+        Cell(
+            system=system, arm=arm, stratum=WHOLE, records=found[system, arm], every=every[system, arm],
+            with_people=apart.get((system, arm), []),
+        )
+        for system, arm in own_first(found)
+    ]  # fmt: skip
+
+
+def _knowing(cell: Cell, everything: Sequence[Cell]) -> Cell:
+    """The cell with what stands apart from it, however it was narrowed down."""
+    whole = next(one for one in everything if (one.system, one.arm) == (cell.system, cell.arm))
+    return msgspec.structs.replace(cell, with_people=whole.with_people)
 
 
 def _score_limits(source: Path, records: Sequence[TrialRecord], asked: Asked) -> tuple[float, float]:
@@ -148,15 +210,14 @@ def _of_arms(records: list[TrialRecord], wanted: Sequence[str] | None) -> list[T
     return [record for record in records if not wanted or record.arm in wanted]
 
 
-Groups = dict[tuple[str, str], list[TrialRecord]]
-
-
 def _on_common_tasks(groups: Groups) -> tuple[Groups, list[str]]:
-    sets = [{record.task for record in found} for found in groups.values()]
+    # What people had a part in is compared with nothing, so that it takes no task from the others.
+    own = [found for (system, _), found in groups.items() if not stands_apart(system)]
+    sets = [{record.task for record in found} for found in own or groups.values()]
     common, every = set.intersection(*sets), set.union(*sets)
     if not common:
         raise UsageError("no task has trials of every chosen system. Choose other systems with --system.")
-    kept = {key: [r for r in found if r.task in common] for key, found in groups.items()}
+    kept = {key: here for key, found in groups.items() if (here := [r for r in found if r.task in common])}
     lost = len(every) - len(common)
     return kept, [f"{lost} tasks that not every system has are left out."] if lost else []
 
@@ -172,17 +233,37 @@ def _refuse_pooling(source: Path, cells: Sequence[Cell], allowed: bool) -> None:
             )  # fmt: skip
 
 
-def refuse_mixed(chosen: Chosen, allowed: bool) -> None:
-    """For whatever sets one system beside another.
+def by_themselves(chosen: Chosen) -> Chosen:
+    """What systems did without people, where there is such; its limits tell what stands apart."""
+    own = [cell for cell in chosen.cells if not stands_apart(cell.system)]
+    return msgspec.structs.replace(chosen, cells=own) if own else chosen
+
+
+def as_planned(cell: Cell) -> Cell:
+    """The cell with the trials that stand apart, each as one of which nobody knows how it would have ended.
+
+    For whoever decides on a system: with those trials left out, a person who steps in wherever it fails would
+    make any system pass.
+    """
+    unknown = [left_alone(record) for record in cell.with_people]
+    return msgspec.structs.replace(
+        cell, records=[*cell.records, *unknown], every=[*cell.every, *unknown], with_people=[]
+    )
+
+
+def comparable(chosen: Chosen, allowed: bool) -> Chosen:
+    """For whatever sets one system beside another: the trials without people, if they may be compared.
 
     Raises:
         SpecError: versions or protocols differ, and that was not allowed.
     """
+    chosen = by_themselves(chosen)
     if chosen.mixed and not allowed and len(chosen.cells) > 1:
         raise SpecError(
             chosen.source, "", f"systems are not comparable: {' '.join(chosen.mixed).rstrip('.')}",
             "Choose one system with --system, or say --allow-mixed to have it labelled",
         )  # fmt: skip
+    return chosen
 
 
 def outcome_measure(chosen: Chosen, name: str, at_least: float | None) -> tuple[Measure, list[str]]:
@@ -395,4 +476,5 @@ def only_tasks(cell: Cell, name: str, tasks: Mapping[str, object]) -> tuple[Cell
 
 def restricted(cell: Cell, records: list[TrialRecord]) -> Cell:
     """The cell on some of its records, with all attempts at those trials."""
-    return cell_of(cell.system, cell.arm, records, cell.every)
+    found = cell_of(cell.system, cell.arm, records, cell.every)
+    return msgspec.structs.replace(found, with_people=cell.with_people)

@@ -12,10 +12,14 @@ from seatrial.cli.estimate.answer import plain
 from seatrial.cli.estimate.options import JSON_OPTION, Asked
 from seatrial.cli.estimate.text import aligned, interval_words, number_words
 from seatrial.cli.estimate.trials import (
+    PART,
     SUCCESS,
+    UNKNOWN_ALONE,
     Chosen,
     Measure,
+    as_planned,
     by_task,
+    by_themselves,
     choose_trials,
     find_measure,
     number_measure,
@@ -34,7 +38,8 @@ from seatrial.cli.gate.rules import (
 from seatrial.cli.show.steps import visible
 from seatrial.errors import UsageError
 from seatrial.estimate.estimate import Estimate
-from seatrial.report.tables import RATES, Cell, cells
+from seatrial.records.people import stands_apart
+from seatrial.report.tables import HELP, RATES, Cell, cells
 from seatrial.spec.faults import choose, shown
 
 if TYPE_CHECKING:
@@ -112,10 +117,14 @@ def _verdict(word: str) -> Any:
 
 def _candidate(run: Path, system: str | None, options: Asked) -> Chosen:
     chosen = choose_trials(run, replace(options, system=None if system is None else [system]))
-    if len(chosen.cells) != 1:
+    found = by_themselves(chosen).cells
+    if len(found) == 1 and stands_apart(found[0].system):
+        raise UsageError(f"{run}: {shown(found[0].system)} cannot be judged: {PART}")
+    if len(found) != 1:
         names = ", ".join(shown(f"{cell.system}, {cell.arm}") for cell in chosen.cells)
         raise UsageError(f"{run}: holds {names}. Name one as system in the rules.")
-    return chosen
+    said = [UNKNOWN_ALONE] if found[0].with_people else []
+    return msgspec.structs.replace(chosen, cells=[as_planned(found[0])], limits=[*chosen.limits, *said])
 
 
 def _gate_rules(rules: list[Rule]) -> "list[GateRule]":
@@ -135,7 +144,10 @@ def _key(rule: Rule) -> str:
 
 def _estimates(rules: list[Rule], chosen: Chosen, options: Asked) -> Estimates:
     whole = chosen.cells[0]
-    strata = {cell.stratum: cell for cell in cells(whole.records, whole.every)}
+    # Not by help: it came of how a trial went, so such a part of the trials may look as good as one likes.
+    strata = {
+        cell.stratum: cell for cell in cells(whole.records, whole.every) if not cell.stratum.startswith(HELP)
+    }
     found: Estimates = {}
     for rule in rules:
         for stratum in rule.strata:
@@ -216,7 +228,7 @@ def _regression(
 
     from seatrial.estimate.regression import Margins, regression_rules, regressions
 
-    sides = choose_sides(runs, (asked.system, wanted.baseline), options)
+    sides = choose_sides(runs, (asked.system, wanted.baseline), options, to_decide=True)
     success, said = find_measure(sides.chosen, SUCCESS)
     given = {name: getattr(wanted, name) for name in MARGINS}
     margins = Margins(**{name: 0.0 if margin is None else margin for name, margin in given.items()})

@@ -16,6 +16,7 @@ from seatrial.cli.estimate.trials import (
     SUCCESS,
     Chosen,
     Measure,
+    by_themselves,
     choose_trials,
     find_measure,
     valid_by_task,
@@ -316,7 +317,7 @@ def _for_error(wanted: Wanted, known: Known) -> dict[str, Any]:
     if known.pilot is None or known.tasks_available is None:
         raise UsageError("--error needs --pilot and --tasks-available, to say which tasks to repeat.")
     asked = replace(Asked(), system=None if known.a is None else [known.a], allow_mixed=known.allow_mixed)
-    chosen = choose_trials(known.pilot, asked)
+    chosen = by_themselves(choose_trials(known.pilot, asked))
     if len(chosen.cells) != 1:
         names = ", ".join(cell.system for cell in chosen.cells)
         raise UsageError(f"{known.pilot}: holds {names}. Name one with --a.")

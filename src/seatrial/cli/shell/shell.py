@@ -1,9 +1,5 @@
 """``seatrial shell``: a person inside a task's sandbox, through the same gateway as any agent."""
 
-import fcntl
-import glob
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +10,7 @@ import typer
 
 from seatrial.cli.shell.front import Front
 from seatrial.cli.shell.input import Input
-from seatrial.environment.state.overlay import remove_tree
+from seatrial.environment.scratch import scratch_folder
 from seatrial.errors import SeatrialError, UsageError
 from seatrial.evidence.read import read_run
 from seatrial.records.table import write_records
@@ -126,32 +122,18 @@ def _folder(out: Path | None) -> Iterator[Path]:
     if out is not None:
         yield out
         return
-    _sweep()
-    own = Path(tempfile.mkdtemp(prefix=TEMPORARY))
-    try:
-        yield own / "run"
-    except UsageError:
-        raise
-    except SeatrialError:
-        if (own / "run" / "manifest.json").exists():
-            # Under another name, so that no later session sweeps it away.
-            kept = own.rename(own.with_name(own.name.replace(TEMPORARY, KEPT)))
-            typer.echo(f"What was recorded is kept in {kept / 'run'}", err=True)
-        raise
-    finally:
-        remove_tree(str(own))
-
-
-def _sweep() -> None:
-    """Remove temporary runs whose session was killed: nobody holds their lock any more."""
-    for left in glob.glob(f"{tempfile.gettempdir()}/{TEMPORARY}*/run/lock"):
+    # Held for as long as anything is read from it or written to it: other sessions sweep what nobody holds.
+    with scratch_folder(TEMPORARY) as own:
         try:
-            with open(left, encoding="ascii") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(lock.fileno()).st_uid == os.getuid():
-                    remove_tree(str(Path(left).parents[1]))
-        except OSError:
-            continue
+            yield own / "run"
+        except UsageError:
+            raise
+        except SeatrialError:
+            if (own / "run" / "manifest.json").exists():
+                # Under another name, so that no later session sweeps it away.
+                kept = own.rename(own.with_name(own.name.replace(TEMPORARY, KEPT)))
+                typer.echo(f"What was recorded is kept in {kept / 'run'}", err=True)
+            raise
 
 
 def _conclude(record: TrialRecord, out: Path | None, json: bool) -> None:

@@ -5,6 +5,7 @@ import os
 import select
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
@@ -21,11 +22,15 @@ class Channel:
     Args:
         connection: our end of the socket pair.
         watcher: drained whenever it has something while a reply is awaited; null for boxes without one.
+
+    Attributes:
+        draining: held while that is done; whoever asks the watcher meanwhile, from another thread, holds it.
     """
 
     def __init__(self, connection: socket.socket, watcher: Watcher | None = None) -> None:
         self._socket, self._watcher = connection, watcher
         self._waits = False
+        self.draining = threading.Lock()
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
         if watcher is not None:
@@ -73,7 +78,8 @@ class Channel:
             if not ready:
                 raise EnvironmentFault("the sandbox does not answer.")
             if self._watcher is not None and self._watcher.descriptor in ready:
-                self._watcher.collect()
+                with self.draining:
+                    self._watcher.collect()
             if self._socket.fileno() not in ready:
                 continue
             try:

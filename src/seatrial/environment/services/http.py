@@ -115,7 +115,7 @@ class ServiceServer:
             with connection:
                 try:
                     request = _receive(service, connection, time.monotonic() + PATIENCE_SECONDS)
-                    status, body = self.responder(request)
+                    status, body = self._respond(request)
                 except Refusal as refusal:
                     status, body = refusal.status, {
                         "error": in_words(refusal.status), "detail": refusal.problem,
@@ -125,10 +125,18 @@ class ServiceServer:
                     _take_leave(connection)
         except OSError:
             pass  # the client has gone
-        except Exception as fault:
-            self.broken = self.broken or fault
         finally:
             self._slots.release()
+
+    def _respond(self, request: Request) -> tuple[int, Any]:
+        """The answer; what breaks is noted before the client, whose command may then end, can know of it."""
+        try:
+            return self.responder(request)
+        except Refusal:
+            raise
+        except Exception as fault:
+            self.broken = self.broken or fault
+            raise ConnectionAbortedError from fault
 
 
 def _nobody(request: Request) -> tuple[int, Any]:

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, field
 
+from seatrial.environment.confine.inside import descendants
 from seatrial.journal.entries import ROOTS
 
 _INSIDE = sorted(((os.fsencode(path), os.fsencode(root)) for root, path in ROOTS.items()), reverse=True)
@@ -33,13 +34,8 @@ def writable_mappings(first_pid: int) -> Mapped:
         first_pid: the sandbox's outermost process, as this process sees it.
     """
     found = Mapped()
-    pending = [first_pid]
-    while pending:
-        pid = pending.pop()
+    for pid in descendants(first_pid):
         try:
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                    pending += [int(child) for child in file.read().split()]
             with open(f"/proc/{pid}/maps", "rb") as file:
                 for line in file:
                     fields = line.rstrip(b"\n").split(None, 5)

@@ -39,6 +39,20 @@ class Touched:
         """Add to what happened to a path."""
         self.paths[path] = self.paths.get(path, 0) | what
 
+    def __or__(self, later: "Touched") -> "Touched":
+        """Two windows as one."""
+        paths = {
+            path: self.paths.get(path, 0) | later.paths.get(path, 0) for path in self.paths | later.paths
+        }
+        return Touched(
+            paths=paths,
+            trees=self.trees | later.trees,
+            inodes=self.inodes | later.inodes,
+            blind=self.blind | later.blind,
+            lost=self.lost or later.lost,
+            overflow=self.overflow or later.overflow,
+        )
+
     @property
     def empty(self) -> bool:
         """Whether nothing at all was seen."""

@@ -15,6 +15,7 @@ from seatrial.families.ledger.recoveries import (
     disturbances,
     has_goals,
     made_ids,
+    recall_ceiling,
 )
 from seatrial.families.ledger.scripts import (
     execute,
@@ -181,6 +182,10 @@ def reactions(book: Book) -> list[Table]:
             "step": [look_at_aliases(book)],
         },
         "load-broken-off": {"shown": r"\A500 ", "repair": ["load-1"]},
+        "memory-stale": {
+            "shown": f"(?m)^{w.ceiling} = {rules.stale_ceiling}$", "look": recall_ceiling(book),
+            "step": [look_at_rules(book)], "repair": [clean_id()],
+        },
         "false-report": {"shown": r"\[report: rules\]", "step": [look_at_rules(book)]},
     }  # fmt: skip
     found = [{"perturbation": name, **known[name]} for name in disturbances(book) if name in known]

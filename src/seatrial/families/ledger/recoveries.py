@@ -96,6 +96,11 @@ def again_after(book: Book, steps: Named, look: Step, ceiling: int | None = None
     return changed(steps, fired, usual[fired], look, *(step for _, step in made[: at + 1]))
 
 
+def recall_ceiling(book: Book) -> Step:
+    """What was remembered of the rule that the memory may hold untrue."""
+    return {"tool": "recall", "key": book.words.ceiling}
+
+
 def _rules(book: Book) -> dict[str, Disturbance]:
     steps, rules = work(book), book.rules
     path = f"files:{book.words.rules}"
@@ -165,12 +170,11 @@ def _channels(book: Book) -> dict[str, Disturbance]:
         "kind": "state", "when": {"subgoal_verified": "load-1"}, "affects": [clean_id()],
         "recovered_when": {"subgoal": clean_id()},
     }  # fmt: skip
-    recall: Step = {"tool": "recall", "key": words.ceiling}
     return {
         "memory-stale": Disturbance(
             {**common, "observed_when": {"call": {"tool": "recall"}},
              "change": {"channel": "memory", "source": "stale_fact", "key": words.ceiling, "value": stale}},
-            changed(steps, "clean", recall, look_at_rules(book), usual["clean"]), (BELIEF,),
+            changed(steps, "clean", recall_ceiling(book), look_at_rules(book), usual["clean"]), (BELIEF,),
         ),
         "false-report": Disturbance(
             {**common, "observed_when": {"reads": path},

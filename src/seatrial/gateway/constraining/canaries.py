@@ -10,7 +10,8 @@ from seatrial.gateway.attend import Asked, Idle, Window
 from seatrial.gateway.constraining.secret_search import Secret
 from seatrial.gateway.deeds import any_match
 from seatrial.gateway.execute import state_path
-from seatrial.journal.events import ActionFinished, ActionRequested, CanaryLeaked, Event
+from seatrial.gateway.recalling import Past
+from seatrial.journal.events import ActionFinished, CanaryLeaked
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.canaries import canary_value
@@ -60,13 +61,14 @@ class Canaries(Idle):
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def recall(self, past: Iterable[Event]) -> None:
-        """Know the pieces that a journal's actions sent, for a trial that goes on from its state."""
-        for event in past:
-            if isinstance(event, ActionRequested):
-                asked = Asked(event.step, event.tool, event.arguments, event.key or None)
-                for watched in self._all:
-                    watched.secret.pieces_in(list(_sent(watched, asked)))
+    def recall(self, past: Past) -> None:
+        """Know the pieces that were sent before, for a trial that goes on from another one's state."""
+        for act in past.acts if self._all else ():
+            kept = [call for call in act.requests if call.request]
+            requests = [(call.service, self._objects.get(call.request)) for call in kept]
+            for watched in self._all:
+                outgoing = [data for service, data in requests if service not in watched.services]
+                watched.secret.pieces_in([*_sent(watched, act.asked), *outgoing])
 
     def requested(self, service: str, place: str, data: bytes) -> None:
         """Note a request that a command of the action under way sent to a service, headers and all.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from seatrial.gateway.attend import Asked, Idle, Window
+from seatrial.gateway.recalling import Past
 from seatrial.journal.digest import digest_bytes
 from seatrial.journal.events import ActionFinished, ContaminationFlagged
 from seatrial.journal.writer import JournalWriter
@@ -72,6 +73,19 @@ class Contamination(Idle):
         self._flagged: set[str] = set()
         self._searched = 0
 
+    def recall(self, past: Past) -> None:
+        """Know what was flagged and shown before, for a trial that goes on from another one's state."""
+        flagged = (event for event in past.events if isinstance(event, ContaminationFlagged))
+        self._flagged |= {event.marker for event in flagged}
+        for act in past.acts if self._watched.values else ():
+            if act.executed:
+                self._see(past.shown(act))
+
+    def _see(self, text: str) -> None:
+        """Values that were shown may be typed from then on."""
+        if self._watched.values:
+            self._shown_values |= self._watched.values.keys() & set(TOKEN.findall(text))
+
     def executed(self, asked: Asked, window: Window) -> None:
         """Search the request, then what is shown of it."""
         request, self._searched = "\n".join(_texts(asked.arguments)), asked.step
@@ -80,8 +94,7 @@ class Contamination(Idle):
             if token in self._watched.values and token not in self._shown_values:
                 self._flag(asked.step, f"expected value of {self._watched.values[token]}", "request")
         self._search(asked.step, window.text, "output")
-        if self._watched.values:
-            self._shown_values |= self._watched.values.keys() & set(TOKEN.findall(window.text))
+        self._see(window.text)
 
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """A request that was not carried out is searched too."""

@@ -1,7 +1,7 @@
 """People beside the agent: what they are asked, what they allow, and when they act themselves."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -11,12 +11,12 @@ from seatrial.gateway.approvals import Approvals
 from seatrial.gateway.attend import Asked, Handler, Idle, Observation, Window
 from seatrial.gateway.gateway import Gateway
 from seatrial.gateway.meter import Meter
+from seatrial.gateway.recalling import Past
 from seatrial.gateway.tools import Tool
 from seatrial.journal.events import (
     ActionFinished,
     ActionRequested,
     BudgetExhausted,
-    Event,
     HumanIntervened,
 )
 from seatrial.journal.objects import ObjectStore
@@ -117,6 +117,7 @@ class Humans(Idle):
         self._journal, self._objects, self._meter = journal, objects, meter
         self._gateway: Gateway | None = None
         self._wants, self._acting, self._waited_us = False, False, 0
+        self._before = 0
 
     def attach(self, gateway: Gateway) -> None:
         """The gateway whose attendant this is; before the first action."""
@@ -127,32 +128,38 @@ class Humans(Idle):
         """Of its tools."""
         return {"request_approval": self.request_approval, "ask_human": self.ask_human}
 
-    def recall(self, past: Iterable[Event]) -> None:
-        """Bring a scripted person to where a journal's lines left it, by asking the same again."""
+    def recall(self, past: Past) -> None:
+        """Bring a scripted person to where journals left it, by asking the same again.
+
+        Its script counts the steps from the beginning of the trial that all this goes back to.
+        """
+        self._before = past.steps
         if self._person.by != "scripted":
             return
         requests: dict[int, ActionRequested] = {}
-        for event in past:
+        ended = set[int]()
+        for event in past.events:
             if isinstance(event, ActionRequested):
                 requests[event.step] = event
             elif isinstance(event, ActionFinished):
-                self._person.repairs(event.step)
+                ended.add(event.step)
+                if requests[event.step].actor != "human":
+                    self._person.repairs(self._before + event.step)
             elif isinstance(event, HumanIntervened):
-                self._ask_again(event, requests[event.step])
+                self._ask_again(event, None if event.step in ended else requests[event.step])
 
-    def _ask_again(self, event: HumanIntervened, asked: ActionRequested) -> None:
-        if event.tier == "approval":
+    def _ask_again(self, event: HumanIntervened, asked: ActionRequested | None) -> None:
+        """Args: asked: the request that is under way; null where the person acts unasked."""
+        if event.tier == "approval" and asked is not None:
             tool, arguments = asked.arguments["action"], asked.arguments.get("arguments") or {}
             needed = self._approvals.needed(tool, arguments)
             problem_with = self._tools[tool].problem_with
             self._person.approve(Request(tool, arguments, needed.id if needed else None, "", problem_with))
-        elif event.tier == "facts":
+        elif asked is not None and asked.tool == "ask_human":
             self._person.answer(asked.arguments["question"])
         elif event.decision == "took_over":
-            if asked.tool == "ask_human":
-                self._person.answer(asked.arguments["question"])
-            else:
-                self._person.wants_to_act(event.step)
+            self._person.wants_to_act(self._before + event.step)
+        if event.decision == "took_over":
             self._person.acts(lambda *_: Observation(text="", outcome="ok", done=True))
 
     # -- asked ----------------------------------------------------------------------------------------
@@ -234,7 +241,7 @@ class Humans(Idle):
         """What the evaluator mends after this step."""
         if self._acting or self._gateway is None or self._gateway.stop_reason is not None:
             return
-        for mended in self._person.repairs(asked.step):
+        for mended in self._person.repairs(self._before + asked.step):
             self._gateway.impose(self._gateway.writer(mended.path, mended.content), "repair")
             self._journal.append(
                 HumanIntervened(
@@ -248,7 +255,7 @@ class Humans(Idle):
         if self._acting or self._gateway is None or self._gateway.stop_reason is not None:
             return observation
         if not self._wants:
-            if not self._person.wants_to_act(asked.step):
+            if not self._person.wants_to_act(self._before + asked.step):
                 return observation
             self._note(asked.step, "takeover", Reply("took_over"), "")
         told = self._take_over(self._gateway)

@@ -1,15 +1,13 @@
 """Temptations and their lawful look-alikes: offered where the task says, taken or declined."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from seatrial.gateway.attend import Asked, Idle, Window
-from seatrial.gateway.deeds import Deed, Done, any_match, done_by
+from seatrial.gateway.deeds import Deed, Done, any_match, done_before, done_by
+from seatrial.gateway.recalling import Past, PastAct
 from seatrial.journal.events import (
-    ActionDecided,
     ActionFinished,
-    ActionRequested,
-    Event,
     TemptationDeclined,
     TemptationOffered,
     TemptationTaken,
@@ -45,6 +43,26 @@ class _Standing:
         """Whether its text can stand in an answer of a tool."""
         return self.declared.offered_in in ("message", f"tool:{tool}")
 
+    def answered(self, tool: str) -> bool:
+        """Count an answer that can carry it, until it was offered; whether this is the one that does."""
+        if self.offered is not None or not self.is_carried_by(tool):
+            return False
+        self.answers += 1
+        self.carried = self.carried or self.answers == self.declared.at
+        return self.answers == self.declared.at
+
+    def take_in(self, act: PastAct) -> None:
+        """What an action came to that a journal tells of, once offers and takings are known."""
+        step, offered = act.asked.step, self.offered
+        if act.executed:
+            self.offered = None if offered is not None and step <= offered else offered
+            self.answered(act.asked.tool)
+            self.offered = offered
+        if offered is None or not act.counts or step < offered or (step == offered and self.carried):
+            return
+        if self.lawful is None and self.lawful_by.done_by(done_before(act)):
+            self.lawful = step
+
 
 class Temptations(Idle):
     """An attendant that offers what the task declares and writes down what became of it.
@@ -69,36 +87,30 @@ class Temptations(Idle):
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def recall(self, past: Iterable[Event]) -> None:
-        """Become what a journal's lines say it was, for a trial that goes on from another one's state."""
+    def recall(self, past: Past) -> None:
+        """Become what journals say it was, for a trial that goes on from another one's state."""
         known = {standing.declared.id: standing for standing in self._all}
-        requests: dict[int, ActionRequested] = {}
-        for event in past:
+        for event in past.events:
             if isinstance(event, TemptationOffered):
                 known[event.temptation].offered = event.step
             elif isinstance(event, TemptationTaken):
                 known[event.temptation].taken = event.step
-            elif isinstance(event, ActionRequested):
-                requests[event.step] = event
-            elif isinstance(event, ActionDecided) and event.decision == "allow":
-                for standing in self._all:
-                    standing.answers += standing.is_carried_by(requests[event.step].tool)
+        for act in past.acts:
+            self._step = act.asked.step
+            for standing in self._all:
+                standing.take_in(act)
 
     def executed(self, asked: Asked, window: Window) -> None:
         """Put the texts that are due at the end of what is shown."""
         for standing in self._all:
             declared = standing.declared
-            if standing.offered is not None or not standing.is_carried_by(asked.tool):
-                continue
-            standing.answers += 1
-            if standing.answers == declared.at:
+            if standing.answered(asked.tool):
                 said = declared.text.rstrip("\n")
                 if declared.offered_in == "message":
                     window.text = window.text.rstrip("\n") + MESSAGE + said + "\n"
                 else:
                     end = "" if not window.text or window.text.endswith("\n") else "\n"
                     window.text += f"{end}{said}\n"
-                standing.carried = True
         self._window = window
 
     def committed(self, asked: Asked, finished: ActionFinished) -> None:

@@ -1,15 +1,24 @@
 """What an injector works on: the perturbations of one trial, and the hands it has in it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from seatrial.environment.world import World
 from seatrial.gateway.deeds import CallPattern
 from seatrial.gateway.meter import Meter
+from seatrial.journal.events import (
+    ActionFinished,
+    CheckpointTaken,
+    ContextCompacted,
+    Event,
+    PerturbationArmed,
+    PerturbationFired,
+    SubgoalJudged,
+)
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
-from seatrial.spec.changes import Alteration, Change, FaultName, change_of
+from seatrial.spec.changes import Alteration, Change, Fault, FaultName, change_of
 from seatrial.spec.services import VERBS
 from seatrial.spec.task import Goal, Perturbation
 from seatrial.spec.triggers import BEFORE, Trigger, trigger_of
@@ -80,7 +89,7 @@ class Armed:
 
     Attributes:
         left: firings still to come.
-        firings: so far.
+        firings: so far; ``at_services`` of these by faults that waited there.
         altering: its trigger has been met, and the actions that follow are altered.
         faults: that wait at services for it, with the firings of each that have been written down.
         while_down: it fires when the agent is down, whatever its trigger.
@@ -89,6 +98,7 @@ class Armed:
     spec: Perturbation
     while_down: bool = False
     firings: int = 0
+    at_services: int = 0
     altering: bool = False
     faults: list[tuple[str, ServiceFault]] = field(default_factory=list)
 
@@ -97,6 +107,28 @@ class Armed:
         self.trigger: Trigger = trigger_of(self.spec.when)
         self._calls = CallPattern(self.trigger.call)
         self.left = self.change.times if isinstance(self.change, Alteration) else 1
+
+    def recall(self, past: Iterable[Event]) -> None:
+        """Become what journals say it was, from the line on that armed it; as it is if none did."""
+        is_armed = False
+        for event in past:
+            if isinstance(event, PerturbationArmed) and event.perturbation == self.spec.id:
+                is_armed = True
+            elif is_armed and isinstance(event, PerturbationFired) and event.perturbation == self.spec.id:
+                self.firings += 1
+                self.left -= 1
+            elif is_armed and self.alteration is not None and self._began_by(event):
+                self.altering = True
+
+    def _began_by(self, event: Event) -> bool:
+        """Whether actions were altered from an event on."""
+        if isinstance(event, SubgoalJudged):
+            return event.subgoal == self.trigger.subgoal and event.verdict == "pass"
+        if isinstance(event, ActionFinished):
+            return isinstance(self.change, Fault) and self.met_by_reads(event.reads)
+        if isinstance(event, CheckpointTaken):
+            return self.trigger.kind == "checkpoint"
+        return isinstance(event, ContextCompacted) and self.trigger.kind == "compaction"
 
     @property
     def alteration(self) -> Alteration | None:

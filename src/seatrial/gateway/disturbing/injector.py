@@ -5,7 +5,7 @@ Cost follows what an action changed and read; nothing here is on the trial clock
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -13,9 +13,10 @@ import msgspec
 from seatrial.gateway.attend import Asked, Idle, Observation, Window
 from seatrial.gateway.disturbing.alterations import Altered, alter, instead
 from seatrial.gateway.disturbing.disturbance import Armed, Hands, writes_a_service
-from seatrial.gateway.disturbing.notices import Notice, goal_notice, report_notice
+from seatrial.gateway.disturbing.notices import Notice, goal_notice, notices_told, report_notice
 from seatrial.gateway.disturbing.state_changes import Undeliverable, state_change
 from seatrial.gateway.gateway import Gateway
+from seatrial.gateway.recalling import Past
 from seatrial.journal.events import ActionFinished, GoalChanged, PerturbationArmed, PerturbationFired
 from seatrial.journal.reader import changes_of
 from seatrial.spec import changes
@@ -46,10 +47,22 @@ class Injector(Idle):
         self._notices: list[Notice] = []
         self._told: tuple[int, list[Notice]] = (0, [])
 
+    def recall(self, past: Past, still: Collection[str]) -> None:
+        """Become what journals say it was, for a trial that goes on from another one's state; before ``arm``.
+
+        Args:
+            still: perturbations that go on waiting, by id; the others only have what they left behind.
+        """
+        for armed in self._armed:
+            armed.recall(past.events)
+            if armed.spec.id not in still:
+                armed.left = 0
+        self._notices = notices_told(past.events, self._hands.goals, self._hands.objects)[1]
+
     def arm(self, gateway: Gateway) -> None:
         """Begin to watch; before the first action."""
         self._gateway = gateway
-        for armed in self._armed:
+        for armed in [each for each in self._armed if each.left]:
             spec, trigger = armed.spec, armed.trigger
             blind = trigger.kind == "file_read" and self._hands.world.watcher is None
             self._hands.journal.append(
@@ -59,7 +72,7 @@ class Injector(Idle):
                     affects=list(spec.affects), observable=armed.while_down or not blind,
                 )
             )  # fmt: skip
-            if not armed.while_down and trigger.kind in BEFORE:
+            if not armed.while_down and (trigger.kind in BEFORE or armed.altering):
                 self._arm_services(armed)
 
     # -- moments --------------------------------------------------------------------------------------
@@ -76,8 +89,16 @@ class Injector(Idle):
         return None
 
     def service_called(self, tool: str, arguments: dict[str, Any]) -> None:
-        """A command calls a service by HTTP, from any thread; what it triggers follows when it has ended."""
-        self._called.append((tool, arguments))
+        """A command is about to call a service by HTTP; told from any thread, one at a time.
+
+        What it triggers comes now, while the command waits for its answer. A script of the task's has no
+        place beside a command that runs, and what no command sends is part of no action: both follow when
+        the next action ends.
+        """
+        with self._gateway.midway() as running:
+            if running:
+                self._calls(tool, arguments, self._gateway.step, beside=True)
+            self._called.append((tool, arguments))
 
     def executed(self, asked: Asked, window: Window) -> None:
         """Alter what the action did or what is shown of it."""
@@ -151,9 +172,14 @@ class Injector(Idle):
         """Those whose trigger has still to be met."""
         return [a for a in self._armed if a.left and not a.while_down and not a.altering]
 
-    def _calls(self, tool: str, arguments: dict[str, Any], step: int) -> None:
+    def _calls(self, tool: str, arguments: dict[str, Any], step: int, beside: bool = False) -> None:
+        """Triggers that a call meets before it runs; ``beside`` a command that runs, but for scripts."""
         for armed in self._waiting():
+            if beside and isinstance(armed.change, changes.RunScript):
+                continue
             if armed.alteration is None and armed.met_by_call(tool, arguments):
+                if beside:
+                    self._gateway.divide()
                 self._met(armed, step)
 
     def _meet_all(self, kind: str, step: int) -> None:
@@ -301,9 +327,8 @@ class Injector(Idle):
         """Write down the faults that calls have met since the last action."""
         for armed in self._armed:
             met = [tool for tool, fault in armed.faults for _ in range(fault.fired)]
-            if len(met) <= armed.firings:
-                continue
-            for tool in met[armed.firings - len(met) :]:
+            for tool in met[armed.at_services :]:
+                armed.at_services += 1
                 details = {"tool": tool, "fault": armed.spec.change["fault"]}
                 visible = {"observation": finished.observation}
                 self._fired(armed, step, finished.post, finished.post, [], visible, details)

@@ -1,9 +1,24 @@
 """How an agent is told that its goal has changed, or what another party reports."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from seatrial.journal.events import (
+    ActionFinished,
+    ActionRequested,
+    AgentKilled,
+    AgentResumed,
+    CheckpointTaken,
+    ContextCompacted,
+    Event,
+    GoalChanged,
+    PerturbationFired,
+)
+from seatrial.journal.objects import ObjectStore
 from seatrial.spec.task import Goal
 
+# A task's goal versions, each with its instruction.
+Goals = Mapping[int, tuple[Goal, str]]
 NEW, OLD = "[New instruction]", "[Instruction]"
 
 
@@ -43,3 +58,39 @@ def goal_notice(goal: Goal, instruction: str, before: str) -> Notice:
 def report_notice(name: str, value: str) -> Notice:
     """What another party says, as it reaches the agent with an answer."""
     return Notice("", f"[report: {name}]\n{value}")
+
+
+def notices_told(
+    events: Iterable[Event], goals: Goals, objects: ObjectStore
+) -> tuple[dict[int, list[Notice]], list[Notice]]:
+    """Which notices each answer of a journal carried.
+
+    Returns:
+        Those of each step's answer, by step, and those that no answer has carried yet.
+    """
+    told: dict[int, list[Notice]] = {}
+    waiting: list[Notice] = []
+    answered: int | None = None
+    for event in events:
+        if isinstance(event, ActionRequested | CheckpointTaken | ContextCompacted | AgentKilled):
+            # What comes from here on is told with the next answer.
+            if answered is not None:
+                told[answered], waiting = waiting, []
+            answered = None
+        if isinstance(event, ActionFinished):
+            answered = event.step
+        elif isinstance(event, AgentResumed):
+            waiting = []  # a new process is told at once
+        elif (notice := _notice_of(event, goals, objects)) is not None:
+            waiting.append(notice)
+    if answered is not None:
+        told[answered], waiting = waiting, []
+    return told, waiting
+
+
+def _notice_of(event: Event, goals: Goals, objects: ObjectStore) -> Notice | None:
+    if isinstance(event, GoalChanged):
+        return goal_notice(*goals[event.to], goals[event.was][1])
+    if isinstance(event, PerturbationFired) and event.change != "goal" and "notice" in event.visible:
+        return Notice("", objects.get(event.visible["notice"]).decode())
+    return None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from seatrial.environment.state.tracker import Tracker
-from seatrial.errors import SpecError
+from seatrial.errors import TaskFault
 from seatrial.gateway.disturbing.disturbance import Hands
 from seatrial.journal.entries import Entry
 from seatrial.spec import changes
@@ -15,6 +15,8 @@ from seatrial.spec.changes import Change
 from seatrial.spec.patterns import compile_pattern
 
 RUN_BITS = 0o111
+# An action may be allowed hours; a script that takes longer than this hangs.
+SCRIPT_SECONDS = 600.0
 
 
 class Undeliverable(Exception):
@@ -24,7 +26,7 @@ class Undeliverable(Exception):
 def state_change(change: Change | None, hands: Hands, perturbation: str) -> Callable[[], None] | None:
     """What makes a change of files or rows; null for changes of another kind.
 
-    What is returned raises ``Undeliverable``, or ``SpecError`` when the task's own script or rows fail.
+    What is returned raises ``Undeliverable``, or ``TaskFault`` when the task's own script or rows fail.
     """
     match change:
         case changes.WriteFile():
@@ -95,13 +97,16 @@ def _delete(text: str, hands: Hands) -> None:
 def _run_script(script: str, hands: Hands, perturbation: str) -> None:
     """Run a script in the sandbox within the limits of an action."""
     text = hands.file(script)[0].decode("utf-8", "surrogateescape")
+    seconds = min(hands.world.ground.limits.seconds, SCRIPT_SECONDS)
     before = hands.world.alive
-    result = hands.world.shell(text)
-    if result.exit_code == 0 and result.alive <= before:
+    result = hands.world.shell(text, seconds=seconds)
+    # Where processes of the agent's run, nobody knows whose the new ones are.
+    left = 0 if before else result.alive
+    if result.exit_code == 0 and not left:
         return
     said = result.output.decode(errors="replace")[-1000:]
-    problem = f"exit code {result.exit_code}, {max(0, result.alive - before)} processes left: {said}"
-    raise _own_fault(perturbation, f"its script {script} failed ({problem})", "Correct the script")
+    how = f"{result.how_it_ended(seconds)}, {left} processes left"
+    raise _own_fault(perturbation, f"its script {script} failed ({how}): {said}", "Correct the script")
 
 
 def _set_rows(change: changes.SetRows, hands: Hands, perturbation: str) -> None:
@@ -115,5 +120,5 @@ def _set_rows(change: changes.SetRows, hands: Hands, perturbation: str) -> None:
         raise _own_fault(perturbation, f"{change.set}: {fault}", "Correct the rows") from fault
 
 
-def _own_fault(perturbation: str, problem: str, remedy: str) -> SpecError:
-    return SpecError(f"perturbation {perturbation}", "change", problem, remedy)
+def _own_fault(perturbation: str, problem: str, remedy: str) -> TaskFault:
+    return TaskFault(f"perturbation {perturbation}", "change", problem, remedy)

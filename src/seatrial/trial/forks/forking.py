@@ -6,24 +6,20 @@ from typing import Any
 
 import msgspec
 
-from seatrial.agents.process import AgentProcess, Request
 from seatrial.environment.ground import Ground
 from seatrial.environment.state.base import prove_untouched
 from seatrial.environment.world import World
-from seatrial.errors import AgentFault, EnvironmentFault
-from seatrial.gateway.attend import Observation
-from seatrial.gateway.gateway import Gateway
+from seatrial.errors import EnvironmentFault
+from seatrial.gateway.recalling import Past, past_of
 from seatrial.journal.entries import State
-from seatrial.journal.events import CheckpointTaken, Event
+from seatrial.journal.events import CheckpointTaken
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.run import ForkOrigin
-from seatrial.spec.task import Budget, Task
+from seatrial.spec.task import Budget
 from seatrial.trial.attempt import Attempt
-from seatrial.trial.forks.point import Call, ForkPoint, read_fork_point
+from seatrial.trial.forks.point import ForkPoint, read_fork_point, whole_past
 from seatrial.trial.forks.restore import difference, refuse_other_base
-
-# The agent's answer while its recorded past is told again; no budget counts that time.
-REPLAY_SECONDS = 60.0
+from seatrial.trial.forks.retelling import Told, told_before
 
 
 @dataclass
@@ -35,7 +31,11 @@ class Beginning:
         listing: object that lists the whole state.
         goal_version: in force.
         budget: what is left of the task's.
+        told: goal version and budget that the agent is told of at first: of a past that is told again, those
+            it was told of then.
         point: of a fork; null for a trial of its own.
+        past: all that was before; empty for a trial of its own.
+        replayed: actions that the agent is told of again.
         forced: calls that are carried out in place of what the agent asks for first, in order.
     """
 
@@ -43,8 +43,11 @@ class Beginning:
     listing: str
     goal_version: int
     budget: Budget
+    told: tuple[int, Budget]
     origin: ForkOrigin | None = None
     point: ForkPoint | None = None
+    past: Past = field(default_factory=Past)
+    replayed: list[Told] = field(default_factory=list)
     forced: deque[dict[str, Any]] = field(default_factory=deque)
 
     @property
@@ -53,21 +56,10 @@ class Beginning:
         return self.origin is not None and self.origin.memory == "none"
 
     @property
-    def replayed(self) -> dict[int, Call]:
-        """Actions that the agent is told of again, by step."""
-        is_replay = self.origin is not None and self.origin.memory == "replay"
-        return self.point.calls if self.point is not None and is_replay else {}
-
-    @property
     def kept(self) -> CheckpointTaken | None:
         """The checkpoint that the agent is given; null where it is given none."""
         is_kept = self.origin is not None and self.origin.memory == "checkpoint"
         return self.point.checkpoint if self.point is not None and is_kept else None
-
-    @property
-    def past(self) -> list[Event]:
-        """What the original's journal says up to here; empty for a trial of its own."""
-        return [] if self.point is None else self.point.before
 
     def prove(self, world: World) -> str:
         """Prove that a new world is in this state and nothing else, and return the fingerprint.
@@ -76,11 +68,6 @@ class Beginning:
             EnvironmentFault: it is not; it must not be used.
         """
         return world.prove_reset() if self.point is None else prove_state(world, self.point.fingerprint)
-
-    def recall(self, gateway: Gateway, spec: Task) -> None:
-        """Let a gateway know what its original's journal says: answers by key, and approvals."""
-        revoking = {p.id: str(p.change["revoke"]) for p in spec.perturbation if "revoke" in p.change}
-        gateway.recall(self.past, revoking)
 
     def conditions(self) -> dict[str, Any]:
         """For the first line of the journal; empty for a trial of its own."""
@@ -92,6 +79,7 @@ class Beginning:
             "fork": {
                 **plain,
                 "memory": self.origin.memory,
+                "armed": self.origin.armed,
                 "causal": self.origin.causal,
                 "checkpoint_step": None if kept is None else kept.step,
                 "goal_version": self.goal_version,
@@ -128,7 +116,7 @@ def beginning_of(attempt: Attempt, ground: Ground) -> Beginning:
     """
     origin, budget = attempt.planned.fork, attempt.spec.budget
     if origin is None:
-        return Beginning({}, ground.base.listing, 1, budget)
+        return Beginning({}, ground.base.listing, 1, budget, (1, budget))
     objects = attempt.run.objects
     point = read_fork_point(attempt.run, origin.trial, origin.attempt, origin.step)
     refuse_other_base(point.journal, ground.base)
@@ -139,27 +127,35 @@ def beginning_of(attempt: Attempt, ground: Ground) -> Beginning:
     forced = deque[dict[str, Any]]()
     if origin.forced is not None:
         forced.extend(msgspec.json.decode(objects.get(origin.forced)))
-    return Beginning(
+    left = remaining(point, budget)
+    begins = Beginning(
         difference(ground.base.state, point.state),
         objects.put(msgspec.json.encode(point.entries())),
         point.goal_version,
-        remaining(point, budget),
+        left,
+        (point.goal_version, left),
         origin,
         point,
-        forced,
+        past_of(point.past, point.steps, objects),
+        forced=forced,
     )
+    if origin.memory == "replay" and (lived := whole_past(point)):
+        begins.replayed = told_before(point, objects, attempt.goals)
+        begins.told = lived[0].origin.get("goal_version", 1), begun_with(lived[0], budget)
+    return begins
+
+
+def begun_with(point: ForkPoint, budget: Budget) -> Budget:
+    """The budget that a trial began with: its task's, or of a fork what its first line says."""
+    own = point.origin.get("budget")
+    return budget if own is None else msgspec.convert(own, Budget)
 
 
 def remaining(point: ForkPoint, budget: Budget) -> Budget:
-    """What a trial that began with a budget has left at a point; an amount is 0 where it is overdrawn.
-
-    Of a fork the budget it began with stands in its first line.
-    """
-    begun_with = point.journal.started.conditions.get("fork", {}).get("budget")
-    if begun_with is not None:
-        budget = msgspec.convert(begun_with, Budget)
+    """What a trial of a task with this budget has left at a point; an amount is 0 where it is overdrawn."""
+    budget = begun_with(point, budget)
     used = {
-        "actions": point.step, "seconds": point.elapsed_us / 1e6, "tokens": point.tokens,
+        "actions": point.step, "seconds": point.counted_us / 1e6, "tokens": point.tokens,
         "money": point.money, "human_requests": point.human_requests,
     }  # fmt: skip
     left = {
@@ -168,48 +164,6 @@ def remaining(point: ForkPoint, budget: Budget) -> Budget:
         if getattr(budget, name) is not None
     }
     return msgspec.structs.replace(budget, **left)
-
-
-def replay(agent: AgentProcess, calls: dict[int, Call], objects: ObjectStore) -> None:
-    """Tell an agent its recorded past again, action by action; its next request stays to be taken.
-
-    An agent whose choices follow from what it is shown has then the memory it had. Nothing is carried out.
-
-    Raises:
-        AgentFault: it does not ask for what is recorded, or breaks.
-    """
-    for step in sorted(calls):
-        call = calls[step]
-        request = _next_act(agent, step)
-        asked = (request.params.get("tool"), request.params.get("arguments"))
-        recorded = call.requested.forced or {
-            "tool": call.requested.tool, "arguments": call.requested.arguments,
-        }  # fmt: skip
-        expected = (recorded["tool"], recorded["arguments"])
-        if asked != expected:
-            raise AgentFault(
-                f"the agent did not repeat its recorded action {step}: it asked for {asked!r:.200} in place "
-                f"of {expected!r:.200}. Fork it with --memory none."
-            )
-        assert call.finished is not None
-        finished = call.finished
-        text = objects.get(finished.observation).decode("utf-8", "surrogatepass")
-        shown = Observation(text=text, outcome=finished.outcome, exit_code=finished.exit_code)
-        agent.answer(request, msgspec.to_builtins(shown))
-
-
-def _next_act(agent: AgentProcess, step: int) -> Request:
-    while True:
-        request = agent.next_request(REPLAY_SECONDS)
-        if request is None:
-            said = agent.problems() or "it said nothing"
-            raise AgentFault(f"the agent ended or fell silent before its recorded action {step}: {said}")
-        if request.method == "crashed":
-            agent.answer(request, {})
-            raise AgentFault(f"the agent crashed: {str(request.params.get('traceback', ''))[-2000:]}")
-        if request.method == "act":
-            return request
-        agent.answer(request, {})
 
 
 def persisted(kept: CheckpointTaken, objects: ObjectStore) -> tuple[dict[str, Any], bytes | None, str]:

@@ -8,7 +8,8 @@ from seatrial.gateway.asked import readable
 from seatrial.gateway.attend import Asked, Idle, Observation, Window
 from seatrial.gateway.memory import Memory
 from seatrial.gateway.meter import Meter
-from seatrial.journal.events import ActionFinished, ContextCompacted
+from seatrial.gateway.recalling import Past
+from seatrial.journal.events import ActionFinished, ActionRequested, ContextCompacted
 from seatrial.journal.objects import ObjectStore
 from seatrial.journal.writer import JournalWriter
 from seatrial.spec.experiment import Compaction
@@ -61,6 +62,17 @@ class Compactions(Idle):
         """A subgoal was verified for the first time."""
         if self._options is not None and subgoal == self._options.at_subgoal:
             self._due = True
+
+    def recall(self, past: Past) -> None:
+        """Know the steps of before, for a trial that goes on from another one's state."""
+        for act in past.acts:
+            self._table.add(act.asked, act.finished)
+        carried_out = {act.asked.step for act in past.acts if act.executed}
+        for event in past.events:
+            if isinstance(event, ContextCompacted):
+                self._lookups = 0
+            elif isinstance(event, ActionRequested) and event.tool == "history":
+                self._lookups += event.step in carried_out
 
     def committed(self, asked: Asked, finished: ActionFinished) -> None:
         """Take the step into the state table."""

@@ -8,27 +8,24 @@ from typing import Annotated, Any, Literal
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from seatrial.cli.fork.places import Chance, places_of
+from seatrial.cli.fork.told import print_forks, say_plan
 from seatrial.cli.interrupting import INTERRUPTED_STATUS
 from seatrial.cli.options import flat
 from seatrial.cli.run.progress import Shown, last_line, progress
 from seatrial.cli.run.run import AGAIN_LINE
-from seatrial.cli.show.show import PIPED_WIDTH
-from seatrial.cli.show.steps import visible
 from seatrial.errors import SpecError, UsageError
-from seatrial.estimate.estimate import Estimate
-from seatrial.estimate.fork_effect import THIS_STATE
 from seatrial.evidence.read import read_run, refuse_imported
 from seatrial.journal.run import Manifest, RunFolder, TrialPlanned
 from seatrial.records.table import write_records
-from seatrial.report import wording
-from seatrial.report.forks import ForkGroup, Forks, forks_report
+from seatrial.report.forks import forks_report
 from seatrial.schedule.amendments import add_trials
-from seatrial.schedule.forks import ForkOrders, ForkPlace, draw_places, plan_forks, prove_places
+from seatrial.schedule.fork_candidates import ForkOrders
+from seatrial.schedule.forks import ForkPlace, is_at, plan_forks, prove_places
 from seatrial.schedule.leftovers import close_dead_attempts
 from seatrial.schedule.locking import lock_run
-from seatrial.schedule.queue import Selection, ledger_of
+from seatrial.schedule.queue import Selection
 from seatrial.schedule.runner import Orders, Tally, run_plan
 from seatrial.schedule.stopping import on_signals
 from seatrial.spec.faults import choose
@@ -55,11 +52,23 @@ class What:
         list[str] | None,
         typer.Option(metavar="NAME", help="Another system of the run that goes on from here. Repeatable."),
     ] = None
+    perturbation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="A perturbation of the task that waits for its trigger from here on, beside what waits "
+            "already. Repeatable.",
+        ),
+    ] = None
+    without_perturbation: Annotated[
+        bool,
+        typer.Option("--without-perturbation", help="Leave out the perturbation that waits there."),
+    ] = False
     control: Annotated[
         bool,
         typer.Option(
-            help="Beside these as many forks with the action, or the system, there was: the effect is the "
-            "difference."
+            help="Beside these as many forks with the action, the system or the perturbation there was: the "
+            "effect is the difference."
         ),
     ] = True
     memory: Annotated[
@@ -70,30 +79,6 @@ class What:
             "instruction alone.",
         ),
     ] = "kept"
-
-
-@dataclass(frozen=True)
-class Chance:
-    """Seeds and sampling."""
-
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Draws steps, and a seed for each fork. [default: the experiment's]"),
-    ] = None
-    same_seed: Annotated[
-        bool, typer.Option("--same-seed", help="Give every fork the seed of its original instead.")
-    ] = False
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K",
-            help="Fork K steps drawn at random in place of one: of TRIAL (without @STEP), or without a TRIAL "
-            "of all trials of the experiment.",
-        ),
-    ] = None
-    attempt: Annotated[
-        int | None, typer.Option(help="Attempt of the trial; the one that counts if left out.")
-    ] = None
 
 
 @flat
@@ -124,10 +109,12 @@ def fork(
     seatrial fork RUN TRIAL@7 -n 10                       ten continuations
     seatrial fork RUN TRIAL@7 -n 10 --action right.toml   another action, against the one that came next
     seatrial fork RUN TRIAL@7 -n 10 --system careful      another system, against the one that acted
+    seatrial fork RUN TRIAL@7 -n 10 --perturbation late   with this disturbance, against without
     seatrial fork RUN --sample 5 -n 4 --action look.toml  at five steps drawn at random from all trials
 
     Each fork has the files and service rows of that moment, bit for bit, the goal in force, the budget left,
-    what was remembered, and a seed of its own; its state is proven before anybody acts. Candidate and control
+    what was remembered and allowed, the perturbation that still waits, and a seed of its own; its state is
+    proven before anybody acts. Candidate and control
     of one number share a seed. The memory of a script is had by showing it its past again; other agents get
     their last checkpoint, or with --same-seed and no model their past again, or the instruction alone. With
     --system both sides begin with the instruction alone. Steps and costs count from the fork on; forks are
@@ -147,9 +134,9 @@ def fork(
             _refuse(run, manifest)
             close_dead_attempts(folder, manifest)
             orders = _orders(manifest, n, what, chance, non_causal)
-            places = _places(folder, manifest, place, chance, orders)
+            places = places_of(folder, manifest, place, chance, orders)
             forks = _plan(folder, manifest, places, orders, what)
-            _say_plan(forks, places, json)
+            say_plan(forks, places, json)
             tally = _carry_out(folder, manifest, forks, workers, json)
     except KeyboardInterrupt:
         typer.echo(AGAIN_LINE, err=True)
@@ -173,74 +160,21 @@ def _orders(manifest: Manifest, n: int, what: What, chance: Chance, non_causal: 
             raise UsageError(f"--system {name!r}: not in this run. {choose(name, manifest.systems, 'one')}")
         if manifest.systems[name]["agent"] == PERSON:
             raise UsageError(f"--system {name!r}: is a person, who cannot go on here. Name an agent.")
+    known = {p["id"] for task in manifest.tasks for p in task.spec.get("perturbation", ())}
+    for name in what.perturbation or ():
+        if name not in known:
+            raise UsageError(
+                f"--perturbation {name!r}: no task of this run has it. {choose(name, known, 'one')}"
+            )
     memory: Literal["kept", "none"] = "none" if what.memory == "none" else "kept"
     seed = int(manifest.experiment.get("seed") or 0) if chance.seed is None else chance.seed
     return ForkOrders(
-        count=n, seed=seed, systems=systems, control=what.control, same_seed=chance.same_seed, memory=memory,
-        non_causal=non_causal,
+        count=n, seed=seed, systems=systems, perturbations=what.perturbation or (),
+        undisturbed=what.without_perturbation, control=what.control, same_seed=chance.same_seed,
+        memory=memory, non_causal=non_causal,
     )  # fmt: skip
 
 
-# -- where --------------------------------------------------------------------------------------------
-def _places(
-    run: RunFolder, manifest: Manifest, place: str | None, chance: Chance, orders: ForkOrders
-) -> list[ForkPlace]:
-    if chance.sample is not None:
-        return _drawn(run, manifest, place, chance, orders)
-    if place is None:
-        raise UsageError("fork: name TRIAL@STEP, or draw steps with --sample K.")
-    name, at, step = place.rpartition("@")
-    if not at or not step.isascii() or not step.isdigit():
-        raise UsageError(
-            f"{place!r}: is not TRIAL@STEP with a step from 0, such as {name or place or 'trial'}@3."
-        )
-    planned = _trial(manifest, name)
-    return [ForkPlace(planned, _attempt(run, manifest, planned, chance.attempt), int(step))]
-
-
-def _drawn(
-    run: RunFolder, manifest: Manifest, place: str | None, chance: Chance, orders: ForkOrders
-) -> list[ForkPlace]:
-    assert chance.sample is not None
-    if chance.sample < 1:
-        raise UsageError(f"--sample {chance.sample}: is no number of steps. Give one from 1.")
-    if place is not None:
-        if "@" in place:
-            raise UsageError(f"{place!r}: names a step already. Leave @STEP or --sample out.")
-        planned = _trial(manifest, place)
-        frame = [(planned, _attempt(run, manifest, planned, chance.attempt))]
-    else:
-        if chance.attempt is not None:
-            raise UsageError("--attempt: needs a TRIAL.")
-        ledger = ledger_of(manifest, run.index())
-        lines = [(p, ledger.counted(p.trial)) for p in manifest.plan if p.fork is None]
-        frame = [(planned, line.attempt) for planned, line in lines if line is not None]
-    return draw_places(run, frame, chance.sample, orders)
-
-
-def _trial(manifest: Manifest, name: str) -> TrialPlanned:
-    for planned in manifest.plan:
-        if planned.trial == name:
-            return planned
-    names = [planned.trial for planned in manifest.plan]
-    raise UsageError(f"{name!r}: is no trial of this run. {choose(name, names, 'a trial')}")
-
-
-def _attempt(run: RunFolder, manifest: Manifest, planned: TrialPlanned, wanted: int | None) -> int:
-    ledger = ledger_of(manifest, run.index())
-    ended = [line.attempt for line in ledger.attempts(planned.trial)]
-    if wanted is not None:
-        if wanted not in ended:
-            raise UsageError(f"--attempt {wanted}: {planned.trial!r} has ended attempts {ended}.")
-        return wanted
-    counted = ledger.counted(planned.trial)
-    if counted is None:
-        remedy = f"Choose one of its attempts {ended} with --attempt" if ended else "Let it end first"
-        raise UsageError(f"{planned.trial!r}: has no attempt that counts. {remedy}.")
-    return counted.attempt
-
-
-# -- what ---------------------------------------------------------------------------------------------
 def _plan(
     run: RunFolder, manifest: Manifest, places: Sequence[ForkPlace], orders: ForkOrders, what: What
 ) -> list[TrialPlanned]:
@@ -248,7 +182,8 @@ def _plan(
     forks: list[TrialPlanned] = []
     for at in places:
         is_person = manifest.systems[at.planned.system]["agent"] == PERSON
-        if is_person and (what.control or what.action or not orders.systems):
+        goes_on = what.control or what.action or what.perturbation or what.without_perturbation
+        if is_person and (goes_on or not orders.systems):
             raise UsageError(
                 f"{at.planned.trial!r}: a person acted, who cannot go on here. Let --system NAME go on, with "
                 "--no-control."
@@ -261,16 +196,9 @@ def _plan(
     known = {planned.trial for planned in manifest.plan}
     new = [planned for planned in forks if planned.trial not in known]
     if new:
-        prove_places(run, [at for at in places if any(_is_at(fork, at) for fork in new)])
+        prove_places(run, [at for at in places if any(is_at(fork, at) for fork in new)])
         add_trials(run, manifest, new, {"fork": {"seed": orders.seed, "non_causal": orders.non_causal}})
     return forks
-
-
-def _is_at(planned: TrialPlanned, at: ForkPlace) -> bool:
-    fork = planned.fork
-    return fork is not None and (fork.trial, fork.attempt, fork.step) == (
-        at.planned.trial, at.attempt, at.step,
-    )  # fmt: skip
 
 
 def _action(path: Path, services: Sequence[str]) -> tuple[str, list[dict[str, Any]]]:
@@ -285,16 +213,6 @@ def _action(path: Path, services: Sequence[str]) -> tuple[str, list[dict[str, An
                 "Write tool and arguments alone",
             )  # fmt: skip
     return path.stem, [{"tool": step.tool, "arguments": step.call()} for step in steps]
-
-
-# -- carrying out -------------------------------------------------------------------------------------
-def _say_plan(forks: Sequence[TrialPlanned], places: Sequence[ForkPlace], json: bool) -> None:
-    for at in places:
-        here = [planned.fork for planned in forks if _is_at(planned, at) and planned.fork is not None]
-        kinds = ", ".join(dict.fromkeys(f"{fork.candidate} (memory: {fork.memory})" for fork in here))
-        lost = f"; NOT CAUSAL: {'; '.join(here[0].lost)}" if here[0].lost else ""
-        where = f"{at.planned.trial}@{at.step}: state {here[0].fingerprint[:16]}"
-        typer.echo(f"{where}, {len(here)} forks: {kinds}{lost}", err=json)
 
 
 def _carry_out(
@@ -318,63 +236,9 @@ def _conclude(run: RunFolder, forks: Sequence[TrialPlanned], tally: Tally, json:
         outcome = {"run": str(run.folder), "trials": names, "forks": found, "given_up": tally.given_up}
         typer.echo(msgspec.json.encode(outcome).decode())
     else:
-        _print(found)
+        print_forks(found)
         typer.echo(f"Run folder: {run.folder}")
     if tally.given_up:
         listed = "; ".join(f"{trial}: {last_line(reason)}" for trial, reason in tally.given_up.items())
         typer.echo(f"seatrial: {len(tally.given_up)} forks could not be completed: {listed}.", err=True)
         raise typer.Exit(1)
-
-
-def _print(forks: Forks) -> None:
-    console = Console(soft_wrap=True)
-    if not console.is_terminal:
-        # Piped into a file or another program, a row stays one line.
-        console.width = PIPED_WIDTH
-    for group in forks.groups:
-        console.print(f"\n{visible(group.group)}", style="bold", highlight=False, markup=False)
-        _print_group(console, group)
-    if forks.drawn:
-        _print_effects(console, "Over the drawn states", [
-            (each.candidate, each.measure, each.estimate) for each in forks.drawn
-        ])  # fmt: skip
-    console.print(f"\n{forks.rule}", highlight=False, markup=False)
-
-
-def _print_group(console: Console, group: ForkGroup) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("candidate", "system", "memory", "valid", "strict", "safe", "progress", "actions"):
-        table.add_column(column, overflow="fold")
-    for line in group.lines:
-        table.add_row(
-            visible(line.candidate), visible(line.system), line.memory, f"{line.valid} of {line.planned}",
-            wording.interval(line.strict), wording.interval(line.safe), _mean(line.progress),
-            _mean(line.actions),
-        )  # fmt: skip
-    console.print(table)
-    effects = [(each.candidate, each.measure, each.estimate) for each in group.effects]
-    if effects:
-        _print_effects(console, "Minus control, in pairs of one seed (this state only)", effects)
-    for text in [group.rule, *([f"Not causal: {'; '.join(group.lost)}."] if group.lost else [])]:
-        console.print(text, highlight=False, markup=False)
-    for text in group.notes:
-        console.print(text, highlight=False, markup=False)
-
-
-def _print_effects(console: Console, title: str, effects: Sequence[tuple[str, str, Estimate]]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for column in ("candidate", "measure", "difference", "notes"):
-        table.add_column(column, overflow="fold")
-    for candidate, measure, estimate in effects:
-        # The title says it already.
-        notes = [note for note in estimate.notes if note != THIS_STATE]
-        said = wording.difference(estimate)
-        table.add_row(visible(candidate), measure.replace("_", " "), said, visible(" ".join(notes)))
-    console.print(table)
-
-
-def _mean(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return "unknown" if values else ""
-    return f"{sum(known) / len(known):.4g}"
