@@ -224,18 +224,18 @@ CHILD = """
 import os, sys
 from pathlib import Path
 from tests.environment.lab import Lab
-lab = Lab(Path(sys.argv[1]))
+word, lab = sys.argv[1], Lab(Path(sys.argv[2]))
 world = lab.world()
-world.shell(f"sleep {sys.argv[2]} & setsid sleep {sys.argv[2]} &")
+world.shell(f"sleep {word} & setsid sleep {word} &")
 print(os.getpid(), lab.host.stage, flush=True)
-world.shell(f"sleep {sys.argv[2]}")
+world.shell(f"sleep {word}")
 """
 
 
 def test_killed_harness_leaves_no_process_and_no_mount(lab: Lab):
     path, word = os.pathsep.join([*filter(None, sys.path), os.getcwd()]), unique(41414)
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(lab.folder), word],
+        [sys.executable, "-c", CHILD, word, str(lab.folder)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
