@@ -24,7 +24,8 @@ def task(tmp_path_factory):
 def attempt(system, arm, repeat, record):
     """One trial as if it had been run: its record is what the replay says."""
     verdict = "pass" if record.local_right else "fail"
-    local = {name: [verdict] for name in ("local-1", "local-2")}
+    judged = () if record.local_right is None else ("local-1", "local-2")
+    local = {name: [verdict] for name in judged}
     planned = SimpleNamespace(system=system, arm=arm, repeat=repeat, trial=f"{system}.{arm}.{repeat}")
     return SimpleNamespace(
         planned=planned, record=record, verdicts=SimpleNamespace(final=local), blind_actions=0

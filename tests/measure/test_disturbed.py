@@ -219,6 +219,36 @@ def test_what_a_command_did_before_the_world_changed_under_it_is_no_answer_to_th
     assert (shown.detected, shown.observed_step) == (True, 3)
 
 
+def test_a_command_that_was_disturbed_twice_did_its_first_parts_before():
+    story = Story(BASE, arm="forked:t@1").armed(TASK, "limits").armed(TASK, "calm")
+    parts = [
+        EffectRecorded(actor="agent", pre="a", post="a", changes=[story.entry(path, "1")] if path else [])
+        for path in ("totals.csv", "")
+    ]
+    limits = story.firing("limits", changes={"config/limits.toml": NEW}, step=1)
+    calm = story.firing("calm", "placebo", step=1)
+    during = [parts[0], *limits, parts[1], *calm]
+    scene = (
+        story.act(writes={"totals.csv": "1", "note.txt": "n"}, during=during)
+        .finish()
+        .end()
+        .scene(TASK, table(TASK, {}))
+    )
+    last = next(place for place, event in enumerate(scene.events) if event is calm[-1])
+    (act, _) = scene.after(last)
+    assert [entry.path for entry in act.writes] == ["workspace/note.txt"]
+
+
+def test_of_several_that_waited_the_one_that_fired_is_told_of():
+    story = Story(BASE, arm="forked:t@1").armed(TASK, "calm").armed(TASK, "limits")
+    story.write("clean.csv", "1").disturb("limits", changes={"config/limits.toml": NEW})
+    found = story.finish().end().record(TASK, table(TASK, BEFORE))
+    assert (found.perturbation, found.fired_step, found.delivered) == ("limits", 1, True)
+    waits = Story(BASE, arm="forked:t@1").armed(TASK, "calm").armed(TASK, "limits")
+    none = waits.finish().end().record(TASK, table(TASK, {}))
+    assert (none.perturbation, none.fired_step, none.delivered) == ("calm", None, False)
+
+
 def test_a_command_that_was_disturbed_midway_rests_on_what_it_read_and_is_waste_of_none():
     story = midway().look("totals.csv").finish().end()
     found = story.record(TASK, table(TASK, BEFORE))

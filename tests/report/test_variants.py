@@ -45,6 +45,8 @@ def test_variants_of_one_original_are_one_pair_and_those_without_are_named():
     (found,) = lines(records)
     assert (found.n_originals, found.n_variants) == (3, 4)
     assert found.difference.value == pytest.approx((0.5 + 1 + 1) / 3)
+    assert (found.variants.n_tasks, found.variants.n_trials) == (3, 4)
+    assert found.originals.value - found.variants.value == pytest.approx(found.difference.value)
     assert found.left_out == ["f/0-v-v", "g/1-v"]
 
 

@@ -102,6 +102,7 @@ class BubblewrapSandbox:
             undo.callback(self._group.close)
             self._alive, self._ooms = 0, self._group.out_of_memory_kills()
             self._acting = self._held_midway = False
+            self._held_since = self._held_ns = 0
             self._problems = os.memfd_create("stderr")
             undo.callback(os.close, self._problems)
             self._process, self._channel = self._start()
@@ -259,12 +260,13 @@ class BubblewrapSandbox:
     def _act(self, request: dict[str, Any], payload: bytes, seconds: float) -> Result:
         keep = self.ground.limits.output_kb * 1024 // 2
         request |= {"timeout": seconds, "keep": keep}
-        self._acting = True
+        self._acting, self._held_ns = True, 0
         try:
             report, output = self._channel.ask(request, payload, seconds + REPLY_SECONDS)
+            # Known before nothing is under way any more: another thread asks whether something runs.
+            self._alive = report["alive"]
         finally:
             self._acting = False
-        self._alive = report["alive"]
         ooms = self._group.out_of_memory_kills()
         killed, self._ooms = ooms > self._ooms, ooms
         status = report["status"]
@@ -274,7 +276,8 @@ class BubblewrapSandbox:
             timed_out=report["timed_out"],
             interrupted=report["interrupted"],
             out_of_memory=killed,
-            tool_us=report["took_us"],
+            # While the harness held it still it did nothing.
+            tool_us=max(0, report["took_us"] - self._held_ns // 1000),
             cpu_us=report["cpu_us"],
             alive=self._alive,
         )
@@ -342,6 +345,7 @@ class BubblewrapSandbox:
         self._held_midway = self._acting
         if self._held_midway:
             self._channel.draining.acquire()
+            self._held_since = time.monotonic_ns()
         try:
             self._stop_all()
         except BaseException:
@@ -376,6 +380,7 @@ class BubblewrapSandbox:
 
     def _release_channel(self) -> None:
         if self._held_midway:
+            self._held_ns += time.monotonic_ns() - self._held_since
             self._held_midway = False
             self._channel.draining.release()
 

@@ -179,7 +179,8 @@ class Gateway:
         Args:
             always: write a line even if nothing changed.
         """
-        if not self._sandbox.unsettled:
+        # A command that has just ended may not have been settled yet.
+        if not (self._executing or self._sandbox.unsettled):
             return
         actor: Actor = self._offer.actor if self._executing else "background"
         kept = self._restraint.restrain(self._sandbox.settle(), actor, self.step)

@@ -111,13 +111,18 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         return all(act.finished is not None or act.talk for act in self.acts)
 
 
-def rest_of(act: Act, begun: Shift) -> Act:
-    """What an action did after its first part; which of its reads came then nobody knows."""
+def rest_of(act: Act, begun: Sequence[Shift]) -> Act:
+    """What an action did after its first parts; which of its reads came then nobody knows.
+
+    Args:
+        begun: those parts, in order; one or more.
+    """
+    left = {entry.path: entry for part in begun for entry in part.changes}
     return msgspec.structs.replace(
         act,
         reads=None,
-        writes=[entry for entry in act.writes if entry not in begun.changes],
-        calls=[call for call in act.calls if call.seq > begun.seq],
+        writes=[entry for entry in act.writes if entry != left.get(entry.path)],
+        calls=[call for call in act.calls if call.seq > begun[-1].seq],
     )
 
 

@@ -11,7 +11,6 @@ from seatrial.journal.events import (
     ContextCompacted,
     Event,
     PerturbationArmed,
-    PerturbationFired,
     TrialStarted,
 )
 from seatrial.measure.belief import Belief, measure_belief, understood_step
@@ -19,7 +18,7 @@ from seatrial.measure.detection import Detection, detect
 from seatrial.measure.effects import Effects, measure_effects
 from seatrial.measure.mechanism import Link, Mechanism, measure_mechanism
 from seatrial.measure.recovery import Recovery, measure_recovery
-from seatrial.measure.scene import Firing, Scene, armed
+from seatrial.measure.scene import Firing, Scene, armed, came_about
 from seatrial.records.arms import COMPACTED, INTERRUPTED, read_arm
 from seatrial.spec.task import Task
 
@@ -95,12 +94,6 @@ def planned(task: Task, events: Sequence[Event]) -> Disturbance:
         firings=len(own),
         fired_step=own[0].step if own else None,
     )
-
-
-def came_about(events: Sequence[Event]) -> list[PerturbationFired]:
-    """Firings that disturbed something, or were placebos: not those whose change could not be made."""
-    fired = [event for event in events if isinstance(event, PerturbationFired)]
-    return [event for event in fired if "undelivered" not in event.details]
 
 
 def expectations(events: Sequence[Event], plan: PerturbationArmed | None) -> list[bool]:

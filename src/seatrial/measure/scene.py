@@ -89,8 +89,10 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, order: int) -> list[Act]:
         """Actions whose last line comes after a place in the journal; of one that was under way, its rest."""
-        moves = () if self.trail is None else self.trail.moves
-        begun = {m.step: m for m in moves if isinstance(m, Shift) and m.own and m.order < order}
+        begun: dict[int, list[Shift]] = {}
+        for move in () if self.trail is None else self.trail.moves:
+            if isinstance(move, Shift) and move.own and move.order < order:
+                begun.setdefault(move.step, []).append(move)
         later = (act for act in self.acts if act.order > order)
         return [rest_of(act, begun[act.step]) if act.step in begun else act for act in later]
 
@@ -203,5 +205,16 @@ def needed_texts(task: Task, events: Sequence[Event], deltas: Deltas) -> set[str
 
 
 def armed(events: Sequence[Event]) -> PerturbationArmed | None:
-    """The perturbation that might have fired; null where none was armed."""
-    return next((event for event in events if isinstance(event, PerturbationArmed)), None)
+    """The perturbation that might have fired; null where none was armed.
+
+    Of several, as a fork may have, the one whose firing is measured; the first where none fired.
+    """
+    waiting = [event for event in events if isinstance(event, PerturbationArmed)]
+    fired = {event.perturbation for event in came_about(events)[:1]}
+    return next((event for event in waiting if event.perturbation in fired), next(iter(waiting), None))
+
+
+def came_about(events: Iterable[Event]) -> list[PerturbationFired]:
+    """Firings that disturbed something, or were placebos: not those whose change could not be made."""
+    fired = [event for event in events if isinstance(event, PerturbationFired)]
+    return [event for event in fired if "undelivered" not in event.details]

@@ -1,6 +1,6 @@
 """Success on tasks and on their variants: what was learnt by heart does not carry over (F28)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -16,7 +16,8 @@ class VariantLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``variants`` in ``report.json``: one system and arm, on originals and on their variants.
 
     Attributes:
-        originals, variants: safe success on each, over tasks.
+        originals, variants: safe success on each, in [0, 1]; the original is the sampling unit of both, and
+            the trials on all variants of one stand together.
         n_originals, n_variants: tasks that have a partner, on either side.
         difference: originals less variants, paired by original, which is the sampling unit.
         words: what p allows to be said.
@@ -70,7 +71,7 @@ def _line(cell: Cell, seed: int) -> VariantLine | None:
         system=cell.system,
         arm=cell.arm,
         originals=rate_over_tasks(originals),
-        variants=rate_over_tasks(variants),
+        variants=rate_over_tasks(_by_original(variants, original_of)),
         n_originals=len(sources),
         n_variants=len(original_of),
         difference=found.difference,
@@ -85,6 +86,16 @@ def _outcomes(records: Iterable[TrialRecord]) -> dict[str, list[bool | None]]:
     found: dict[str, list[bool | None]] = {}
     for record in records:
         found.setdefault(record.task, []).append(RATES[MEASURE](record))
+    return found
+
+
+def _by_original(
+    variants: Mapping[str, Sequence[bool | None]], original_of: Mapping[str, str]
+) -> dict[str, list[bool | None]]:
+    """Several variants of one task are no several tasks."""
+    found: dict[str, list[bool | None]] = {}
+    for task, outcomes in variants.items():
+        found.setdefault(original_of[task], []).extend(outcomes)
     return found
 
 

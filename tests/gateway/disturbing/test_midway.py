@@ -1,6 +1,7 @@
 """Triggers met by a command's own request: the change comes before that is carried out, and is written so."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -202,6 +203,29 @@ def test_nothing_of_the_command_moves_while_the_world_is_changed(disturbed: Dist
         shell(w, f"{writer} {charge()}; touch stop; wait")
         (fired,) = w.events(PerturbationFired)
         assert fired.paths == ["workspace/notes.txt"]
+
+
+def test_what_a_command_did_is_its_own_though_it_seems_to_have_ended(
+    disturbed: Disturb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbed({"new": "two\n"}, change=NOTES) as w:
+        with monkeypatch.context() as patch:
+            # As in the moment in which it has ended and the gateway does not know yet.
+            patch.setattr(type(w.sandbox), "unsettled", property(lambda world: False))
+            shell(w, f"echo a > early; {charge()}")
+        assert [(e.actor, changed(e)) for e in w.events(EffectRecorded)] == [
+            ("agent", ["workspace/early"]), ("environment", ["workspace/notes.txt"]),
+        ]  # fmt: skip
+
+
+def test_while_the_world_is_changed_no_tool_works(
+    disturbed: Disturb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbed({"new": "two\n"}, change=NOTES) as w:
+        put = w.sandbox.put
+        monkeypatch.setattr(w.sandbox, "put", lambda wanted: (time.sleep(1.0), put(wanted)))
+        shell(w, charge())
+        assert w.events(ActionFinished)[0].cost.overhead_us >= 1_000_000
 
 
 def test_a_new_goal_holds_from_the_request_on_and_is_told_with_the_answer(disturbed: Disturb) -> None:
