@@ -8,14 +8,14 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from seatrial.cli.main import app
+from seatrial.cli.main import application
 
 BASE = {"arm": "baseline", "attempt": 1}
 
 
 def run(*arguments: object):
     """The command with these arguments; a deliberate error is in ``exception``."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(application(), [str(argument) for argument in arguments])
 
 
 def text(*arguments: object) -> str:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from seatrial.cli.main import app
+from seatrial.cli.main import application
 from seatrial.errors import SpecError, UsageError
 from seatrial.records.table import read_records
 from tests.importers.conftest import TAUBENCH
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(application(), [str(argument) for argument in arguments])
 
 
 @pytest.fixture

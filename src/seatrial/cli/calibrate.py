@@ -26,7 +26,7 @@ from seatrial.calibrate.record import (
 )
 from seatrial.cli.interrupting import ended_in_order
 from seatrial.cli.run.progress import Shown
-from seatrial.cli.show.steps import visible_line
+from seatrial.cli.visible import visible_line
 from seatrial.environment.state.overlay import remove_tree
 from seatrial.errors import SpecError, UsageError
 from seatrial.spec.loading import CALIBRATION_FILE, LoadedTask, load_task

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.imported import Wish, import_run
 from seatrial.journal.run import Manifest

@@ -5,9 +5,10 @@ Run ``python -m seatrial.cli.reference > docs/cli.md`` after a command changed.
 
 from collections.abc import Iterator
 
+import typer
 from typer.testing import CliRunner
 
-from seatrial.cli.main import app
+from seatrial.cli.main import application
 
 _INTRO = """# Commands
 
@@ -19,14 +20,14 @@ _WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100"}
 
 def reference() -> str:
     """The whole reference as Markdown."""
-    parts = [_INTRO]
-    for words in _commands():
+    parts, app = [_INTRO], application()
+    for words in _commands(app):
         shown = CliRunner().invoke(app, [*words, "--help"], env=_WIDTH, prog_name="seatrial")
         parts.append(f"## `{' '.join(['seatrial', *words])}`\n\n```\n{shown.output.strip()}\n```\n")
     return "\n".join(parts)
 
 
-def _commands() -> Iterator[list[str]]:
+def _commands(app: typer.Typer) -> Iterator[list[str]]:
     yield []
     for command in app.registered_commands:
         assert command.callback is not None

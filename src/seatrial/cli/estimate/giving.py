@@ -12,7 +12,7 @@ from seatrial.cli.estimate.drawing import draw
 from seatrial.cli.estimate.options import Asked
 from seatrial.cli.estimate.text import as_text, interval_words, value_words
 from seatrial.cli.estimate.trials import Chosen, choose_trials
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 
 

@@ -27,7 +27,7 @@ from seatrial.cli.estimate.options import (
 from seatrial.cli.estimate.text import aligned
 from seatrial.cli.estimate.trials import SUCCESS, Chosen, by_themselves, choose_trials, find_measure, parts_by
 from seatrial.cli.options import flat
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import SpecError, UsageError
 from seatrial.importers.csv_text import read_csv
 from seatrial.importers.request import Piece

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from seatrial.cli.estimate.answer import POINTS, SHARE, UNBOUNDED, Answer, Counted, Line
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.estimate.estimate import Estimate
 from seatrial.report.unit_costs import finite
 

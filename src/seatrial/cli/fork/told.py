@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seatrial.cli.show.show import PIPED_WIDTH
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.fork_effect import THIS_STATE
 from seatrial.journal.run import ForkOrigin, TrialPlanned

@@ -35,7 +35,7 @@ from seatrial.cli.gate.rules import (
     Rules,
     read_rules,
 )
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 from seatrial.estimate.estimate import Estimate
 from seatrial.records.people import stands_apart

@@ -22,7 +22,7 @@ from seatrial.cli.estimate.trials import (
     valid_by_task,
 )
 from seatrial.cli.options import flat
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 from seatrial.report.tables import Cell
 from seatrial.report.wording import counted

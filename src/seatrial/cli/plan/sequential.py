@@ -14,7 +14,7 @@ from seatrial.cli.estimate.options import JSON_OPTION, Asked, check_number
 from seatrial.cli.estimate.text import aligned, interval_words, number_words
 from seatrial.cli.estimate.trials import SUCCESS, find_measure, valid_by_task
 from seatrial.cli.options import flat
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 from seatrial.report.wording import counted
 

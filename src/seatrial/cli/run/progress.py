@@ -5,7 +5,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.schedule.spending import Spent
 from seatrial.schedule.watching import Running, RunProgress
 from seatrial.trial.job import TrialDone

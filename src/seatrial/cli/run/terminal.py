@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rich.progress import Progress
 
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 from seatrial.schedule.stopping import Stop
 from seatrial.spec.loading import LoadedExperiment

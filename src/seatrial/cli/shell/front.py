@@ -16,7 +16,7 @@ import msgspec
 
 from seatrial.cli.shell.input import Input, is_colon
 from seatrial.cli.shell.save import Deed, kept, save_solution
-from seatrial.cli.show.steps import visible, visible_line
+from seatrial.cli.visible import visible, visible_line
 from seatrial.errors import UsageError
 from seatrial.journal.entries import ROOTS
 from seatrial.records.verdicts import VerdictRow

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.evidence.standing import RunWatch
 from seatrial.report.show import overview
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.report.headline import Told
 from seatrial.report.tables import WHOLE
 from seatrial.report.wording import counted, untested

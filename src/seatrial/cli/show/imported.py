@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from seatrial.cli.import_ import summary, summary_lines
-from seatrial.cli.show.steps import visible
+from seatrial.cli.visible import visible
 from seatrial.errors import UsageError
 from seatrial.importers.imported import rebuild
 from seatrial.records.trial import TrialRecord

@@ -13,7 +13,8 @@ from rich.text import Text
 from seatrial.cli.show.follow import follow_run, standing_words
 from seatrial.cli.show.headline import print_headline
 from seatrial.cli.show.imported import show_imported
-from seatrial.cli.show.steps import print_steps, visible, visible_line
+from seatrial.cli.show.steps import print_steps
+from seatrial.cli.visible import visible, visible_line
 from seatrial.errors import UsageError
 from seatrial.evidence.standing import RunWatch
 from seatrial.journal.run import RunFolder

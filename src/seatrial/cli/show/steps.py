@@ -6,6 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from seatrial.cli.visible import visible, visible_line
+
 OBSERVATION_LINES = 8
 DIFF_LINES = 60
 CHANGES = 200
@@ -16,16 +18,6 @@ WASTE = {
     "undone": "wasted: taken back later",
 }
 VERDICTS = {"pass": "green", "fail": "red", "error": "yellow", "unknown": "yellow"}
-
-
-def visible(text: str) -> str:
-    """Text of a trial made safe for a terminal: control characters are shown, not obeyed."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
-
-
-def visible_line(text: str) -> str:
-    """The same for text that has to stay on one line, such as a path."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def print_steps(console: Console, steps: list[dict[str, Any]]) -> None:
