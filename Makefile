@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 OWN_WORKERS := --dist load --tx "2*popen//python=$(BIN)/python tests/early_worker.py"
 WORKERS := $(shell [ "$$(id -u)" = 0 ] && echo '-n 2' || echo '$(OWN_WORKERS)')
 
+# Whoever has this set would have every command compile all that it imports, at every start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench lock clean
 
