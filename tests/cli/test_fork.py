@@ -218,6 +218,9 @@ def test_a_fork_that_is_not_causal_says_so_everywhere(tmp_path: Path) -> None:
         ((f"{RIGHT}@1", "-n", "1", "--sample", "1"), "names a step already"),
         (("--sample", "99", "-n", "1"), "6 can be forked. Draw fewer"),
         (("--sample", "0", "-n", "1"), "is no number of steps"),
+        ((f"{RIGHT}@1", "-n", "1", *("--system", "wrong") * 2), "--system 'wrong': is there twice"),
+        ((f"{RIGHT}@1", "-n", "1", *("--action", "a/x.toml", "--action", "b/x.toml")), "'x': is there twice"),
+        (("--sample", "1", "-n", "1", *("--system", "wrong") * 2), "--system 'wrong': is there twice"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(
@@ -227,6 +230,20 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(
     before = (run / "manifest.json").read_bytes(), journals(run)
     assert said in seatrial("fork", str(run), *words, status=2)
     assert ((run / "manifest.json").read_bytes(), journals(run)) == before
+
+
+def test_another_action_of_a_name_that_was_compared_there_is_refused(
+    finished: Path, run: Path, tmp_path: Path
+) -> None:
+    words = (f"{RIGHT}@2", "-n", "1", "--no-control", "--action", str(finished / "spoil.toml"))
+    fork(run, *words)
+    other = tmp_path / "spoil.toml"
+    other.write_text(HARMLESS)
+    before = (run / "manifest.json").read_bytes(), journals(run)
+    said = seatrial("fork", str(run), f"{RIGHT}@2", "-n", "2", "--action", str(other), status=2)
+    assert f"--action 'spoil': at {RIGHT}@2 another action was compared under that name" in said
+    assert ((run / "manifest.json").read_bytes(), journals(run)) == before
+    assert len(fork(run, *words)["trials"]) == 1  # the same one goes on
 
 
 def test_an_action_with_conditions_is_refused(finished: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from tests.report.with_people import run_with_people
 
 JOINT = "s (human-machine)"
 TASKS = [f"f{n % 2}/{n:02d}" for n in range(40)]
+CALM = {"human_machine": False, "human_tier": "none"}
+ACTED = {"human_machine": True, "human_tier": "takeover"}
 # A person takes over whatever the system would fail: every fourth task.
 TAKEN = {task for n, task in enumerate(TASKS) if n % 4 == 0}
 
@@ -148,7 +150,7 @@ def test_pairs_are_of_systems_by_themselves(two):
         in found["limits"]
     )
     assert not any("help: " in one["quantity"] for one in found["lines"])
-    pooled = [{**row, "human_machine": False} for row in rows()] + other()
+    pooled = [{**row, **CALM} for row in rows()] + other()
     told = data("compare", table(two.parent / "pooled.csv", pooled))
     assert told["settings"]["words"] == "can be told apart: s higher"
 
@@ -180,7 +182,7 @@ def test_no_system_passes_a_gate_because_a_person_took_over_its_failures(tmp_pat
     assert "Between 0.75 and 1: 10 unknown outcomes." in estimate["notes"]
     assert any(limit.startswith("To decide on the system") for limit in found["limits"])
     # What the system did by itself, or all trials pooled, would have passed.
-    calm = table(tmp_path / "calm.csv", [{**row, "human_machine": False} for row in rows()])
+    calm = table(tmp_path / "calm.csv", [{**row, **CALM} for row in rows()])
     assert json.loads(gate(tmp_path, rule, calm).output)["gate"] == "pass"
     means = gate(tmp_path, '[[rule]]\nmeasure = "actions"\nat_most = 1000\n', one)
     assert json.loads(means.output)["gate"] == "insufficient evidence"
@@ -200,9 +202,9 @@ def test_a_part_that_people_chose_is_no_stratum_of_a_gate_and_no_candidate(tmp_p
     rule = '[[rule]]\nmeasure = "success"\nat_least = 0.8\n'
     named = gate(tmp_path, f'system = "{JOINT}"\n{rule}', one).exception
     assert isinstance(named, UsageError) and "cannot be judged" in str(named)
-    every = table(tmp_path / "every.csv", [{**row, "human_machine": True} for row in rows()])
+    every = table(tmp_path / "every.csv", [{**row, **ACTED} for row in rows()])
     assert "cannot be judged" in str(gate(tmp_path, rule, every).exception)
-    helped = [{**row, "human_machine": False} for row in rows()]
+    helped = [{**row, **CALM} for row in rows()]
     stratum = gate(tmp_path, rule + 'strata = ["help: none"]\n', table(tmp_path / "h.csv", helped)).exception
     assert isinstance(stratum, UsageError) and "no stratum" in str(stratum)
 
@@ -220,3 +222,9 @@ def test_a_real_run_with_a_person_who_edits_and_takes_over(tmp_path):
     found = json.loads(done.output)
     # Of four trials pooled the interval would begin at 0.51, of its own two at 0.34.
     assert (found["gate"], found["findings"][0]["estimate"]["n_trials"]) == ("insufficient evidence", 4)
+
+
+def test_a_takeover_counts_for_nobody_where_only_the_tier_says_it(tmp_path):
+    path = table(tmp_path / "t.csv", [{**row, "human_machine": None} for row in rows()])
+    rate = data("estimate", "rate", path)
+    assert [found["denominators"]["valid"] for found in rate["lines"]] == [30, 10]

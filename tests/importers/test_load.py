@@ -116,3 +116,31 @@ def test_one_repeat_under_two_trials_is_refused(tmp_path):
         load_records(path)
     apart = [record(name, repeat=1, batch=name) for name in ("t-1", "t-2")]
     assert len(load_records(table(tmp_path / "s.parquet", *apart)).records) == 2
+
+
+@pytest.mark.parametrize(
+    ("tier", "machine", "known"),
+    [("takeover", None, True), ("none", None, False), ("approval", None, None), ("facts", True, True),
+     (None, None, None), (None, False, False), ("takeover", True, True), ("none", False, False)],
+)  # fmt: skip
+def test_the_tier_of_help_says_whether_a_person_acted(tmp_path, tier, machine, known):
+    row = record(human_tier=tier, human_machine=machine)
+    (loaded,) = load_records(table(tmp_path / "r.parquet", row)).records
+    assert loaded.human_machine is known
+
+
+@pytest.mark.parametrize(
+    ("columns", "place", "value"),
+    [
+        ({"human_tier": "takeover", "human_machine": False}, "human_machine", 'false beside .* "takeover"'),
+        ({"human_tier": "none", "human_machine": True}, "human_machine", 'true beside .* "none"'),
+        ({"human_tier": "none", "human_interventions": 5}, "human_interventions", '5 beside .* "none"'),
+        ({"system": "s (human-machine)"}, "system", r'"s \(human-machine\)" is a name of .* such as "s"'),
+        ({"system": " (human-machine unknown)"}, "system", 'such as "a"'),
+    ],
+)
+def test_a_row_that_contradicts_itself_on_people_is_refused(tmp_path, columns, place, value):
+    odd = msgspec.structs.replace(record(), **columns)
+    path = table(tmp_path / "r.parquet", record("t-0"), odd)
+    with pytest.raises(SpecError, match=rf"r\.parquet: trial t-1, column {place}: .*{value}"):
+        load_records(path)

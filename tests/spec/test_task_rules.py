@@ -155,6 +155,20 @@ def test_a_verifier_reached_by_a_link(tmp_path):
     assert_error(raised, folder / "task.toml", "subgoal[1].verifier", 'Write "verifiers/last.sh"')
 
 
+def test_a_verifier_whose_place_is_taken(tmp_path):
+    folder = write_task(tmp_path, {"subgoal.1.verifier": "checks/last.sh"})
+    (folder / "checks").mkdir()
+    (folder / "verifiers" / "last.sh").rename(folder / "checks" / "last.sh")
+    load_task(folder)
+    for taken in (lambda place: place.mkdir(), lambda place: place.symlink_to("../environment")):
+        taken(folder / "verifiers" / "checks")
+        with pytest.raises(SpecError) as raised:
+            load_task(folder)
+        assert_error(raised, folder / "task.toml", "subgoal[1].verifier", '"checks" is also there', "Rename")
+        place = folder / "verifiers" / "checks"
+        place.unlink() if place.is_symlink() else place.rmdir()
+
+
 def test_the_file_is_named_as_the_user_named_it(tmp_path, monkeypatch):
     write_task(tmp_path / "t", {"id": "x"})
     monkeypatch.chdir(tmp_path)

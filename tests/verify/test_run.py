@@ -125,6 +125,21 @@ def test_bytecode_goes_nowhere_that_a_task_names(tmp_path: Path) -> None:
     assert list(elsewhere.iterdir()) == []
 
 
+def test_what_cannot_be_compiled_or_kept_is_left_to_the_verifier(tmp_path: Path) -> None:
+    maker = Maker(tmp_path)
+    nested = {
+        "minus": "x = " + "-" * 200_000 + "1\n", "plus": "x = " + "1+" * 200_000 + "1\n",
+        "calls": "x = a" + "()" * 100_000 + "\n", "elifs": "if x: pass\n" + "elif y: pass\n" * 20_000,
+        "large": "x = [\n" + "1,\n" * 600_000 + "]\n", "n" * 250: "x = 1\n",
+    }  # fmt: skip
+    files = {f"{name}.py": text for name, text in nested.items()}
+    task = maker.task({"v": SHELL, **files, "good.py": "x = 1\n"}, [{"id": "one", "verifier": "verifiers/v"}])
+    VerifierFiles(task.files).lay_out(tmp_path / "files", maker.objects)
+    assert {name: (tmp_path / "files" / name).read_text() for name in files} == files
+    kept = [path.name.partition(".")[0] for path in (tmp_path / "files" / "__pycache__").iterdir()]
+    assert kept == ["good"]
+
+
 def test_with_no_declaration_everything_is_visible(tmp_path: Path, host: Host) -> None:
     look = """
         test "$(cat a.txt ~agent/n /tmp/t /var/tmp/v /dev/shm/s)" = "hello

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
+import msgspec
+
 from seatrial.estimate.clustered import negligible
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import newcombe_paired
@@ -16,6 +18,7 @@ from seatrial.estimate.student import t_quantile
 UNIT = "fork of this state"
 THIS_STATE = "This state only: it says nothing of other steps, trials or tasks."
 STATES = "state drawn at random"
+NO_SPREAD = "No interval: one pair, or all differ by the same."
 
 YesNo = bool | None
 Value = float | None
@@ -89,10 +92,28 @@ def amount_effect(pairs: Sequence[tuple[Value, Value]], level: float = 0.95, und
     differences = [one - other for one, other in whole]
     mean, half = fmean(differences), _half_width(differences, level)
     if half is None:
-        notes.append("No interval: one pair, or all differ by the same.")
+        notes.append(NO_SPREAD)
     return Estimate(
         value=mean, low=None if half is None else mean - half, high=None if half is None else mean + half,
         level=level, method=method, unit=UNIT, n_tasks=1, n_trials=2 * len(whole), notes=notes,
+    )  # fmt: skip
+
+
+def counted_once(estimate: Estimate, copies: int, sides: int) -> Estimate:
+    """An estimate over forks that are copies of one trial: they are one observation, and have no interval.
+
+    Args:
+        estimate: over all of them.
+        copies: how many there are.
+        sides: trials that one observation takes: 1, or 2 of a pair.
+    """
+    if not copies:
+        return estimate
+    said = f"{copies} copies of one trial count once" if copies > 1 else "another one would be a copy"
+    notes = [note for note in estimate.notes if note != NO_SPREAD]
+    return msgspec.structs.replace(
+        estimate, low=None, high=None, method="one observation", n_trials=sides,
+        notes=[*notes, f"No interval: {said}."],
     )  # fmt: skip
 
 

@@ -172,12 +172,12 @@ def quantile_change(
     what = f"P{100 * share:g} of candidate over baseline, less 1; sign flips of tasks, inverted"
     both = (measured(candidate), measured(baseline))
     if any(map(count_unknown, both)) or not both[0]:
-        return say(None, NO_ENDS, what, said, ["No change: a value is unknown, or there is none."])
+        return say(None, NO_ENDS, what, said, [_unknown_change(dict(zip(_SIDES, both, strict=True)))])
     sides = [_Side(all_known(side, "quantile_change")) for side in both]
     one, other = (side.quantile(share) for side in sides)
     value = float(_ratio(np.array(one), np.array(other)))
     if math.isnan(value):
-        return say(None, NO_ENDS, what, said, ["No change: both quantiles are 0."])
+        return say(None, NO_ENDS, what, said, ["The change is undefined: both quantiles are 0."])
     if len(both[0]) < 2:
         return say(value, NO_ENDS, what, said, ["No interval: there are no several tasks."])
     seed = int(rng.integers(2**63))
@@ -233,12 +233,22 @@ def unit_cost_change(
         columns.append([math.fsum(c for c in trials if c is not None) for trials in costs.values()])
         columns.append([float(sum(v is True for v in trials)) for trials in judged.values()])
     if unknown:
-        return say(None, NO_ENDS, what, said, ["No change: a cost or outcome is unknown."])
+        return say(None, NO_ENDS, what, said, ["The change is unknown: a cost or an outcome of a trial is."])
     table = np.array(columns)
     value = _cost_ratio(table.sum(axis=1)[:, None])[0]
     weights = task_weights(len(both[0]), draws, rng)
     ends = defined_interval(_cost_ratio((weights @ table.T).T), level)
     return say(None if math.isnan(value) else float(value), ends[:2], what, said, ends[2])
+
+
+def _unknown_change(sides: Mapping[str, Outcomes]) -> str:
+    """Why a change is unknown, by side."""
+    told = [
+        f"{lost} of {count_trials(side)} values of the {name} are"
+        for name, side in sides.items()
+        if (lost := count_unknown(side))
+    ]
+    return f"The change is unknown: {' and '.join(told) if told else 'no trial is valid'}."
 
 
 class _Side:

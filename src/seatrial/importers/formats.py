@@ -4,7 +4,7 @@ from seatrial.errors import UsageError
 from seatrial.importers import mapped, metr, swebench, taubench, terminal_bench
 from seatrial.importers.request import Format
 from seatrial.importers.terminal_bench_runs import LOCK
-from seatrial.spec.faults import choose
+from seatrial.spec.faults import choose, ended
 
 FORMATS = {
     known.name: known
@@ -32,5 +32,5 @@ def format_named(name: str) -> Format:
         UsageError: there is none; names those there are.
     """
     if name not in FORMATS:
-        raise UsageError(f"import: there is no format {name!r}. {choose(name, FORMATS, 'one of these')}.")
+        raise UsageError(f"import: there is no format {name!r}. {ended(choose(name, FORMATS, 'one of these'))}")
     return FORMATS[name]

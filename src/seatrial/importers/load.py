@@ -17,8 +17,10 @@ from seatrial.importers.rows import Row
 from seatrial.journal.run import RunFolder
 from seatrial.records.arms import FORKED, read_arm
 from seatrial.records.counted import counted_records
+from seatrial.records.people import NO_HELP, TAKEOVER, own_name, stands_apart
 from seatrial.records.table import read_records, refuse_duplicates
 from seatrial.records.trial import TrialRecord
+from seatrial.spec.faults import shown
 from seatrial.spec.reading import read_bytes
 
 _OURS = "a run folder, or a table of TrialRecords as .parquet or .csv"
@@ -109,12 +111,12 @@ def _loaded(
     if len(own) < len(records):
         forks = len(records) - len(own)
         limits = [*limits, f"{forks} forks are left out: those of one state are no independent trials."]
-    records = own
-    if not records:
+    if not own:
         raise SpecError(where, "", "holds no trial that has ended", "Give one that holds some")
     if repeats:
-        _refuse_same_repeat(where, records)
-    _refuse_impossible(where, records)
+        _refuse_same_repeat(where, own)
+    _refuse_impossible(where, own)
+    records = [_with_people_known(where, record) for record in own]
     counted = counted_records(records)
     return LoadedRecords(
         name=name,
@@ -153,6 +155,36 @@ def _refuse_impossible(where: str, records: Sequence[TrialRecord]) -> None:
                     where, f"trial {record.trial}, column {name}", f"{value} cannot be",
                     "Correct it, or make it null where unknown",
                 )  # fmt: skip
+
+
+def _with_people_known(where: str, record: TrialRecord) -> TrialRecord:
+    """The record with what its tier of help says of ``human_machine``, where the column itself does not.
+
+    Raises:
+        SpecError: its columns on people contradict each other, or its system has a name that is kept for what
+            people had a part in.
+    """
+    place, tier, machine = f"trial {record.trial}, column", record.human_tier, record.human_machine
+    if stands_apart(record.system):
+        raise SpecError(
+            where, f"{place} system", f"{shown(record.system)} is a name of trials in which people acted",
+            f"Name the system itself, such as {shown(own_name(record.system) or 'a')}, and say in "
+            "human_machine whether somebody acted",
+        )  # fmt: skip
+    said = {TAKEOVER: True, NO_HELP: False}.get(tier or "")
+    if said is not None and machine is (not said):
+        raise SpecError(
+            where, f"{place} human_machine", f"is {shown(machine)} beside the human_tier {shown(tier)}",
+            "Correct one of the two, or make it null where unknown",
+        )  # fmt: skip
+    if tier == NO_HELP and record.human_interventions:
+        raise SpecError(
+            where, f"{place} human_interventions",
+            f"is {record.human_interventions} beside the human_tier {shown(tier)}",
+            "Correct one of the two, or make it null where unknown",
+        )  # fmt: skip
+    known = said if machine is None else machine
+    return record if known is machine else msgspec.structs.replace(record, human_machine=known)
 
 
 def differences(records: Sequence[TrialRecord]) -> list[str]:

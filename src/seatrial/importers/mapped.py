@@ -84,7 +84,7 @@ def record_of(mapping: Mapping, row: Row, experiment: str) -> TrialRecord:
     for target, rule in mapping.columns.items():
         value = cell(row, target, rule, mapping.missing)
         if value is None and target in ("task", "system", "arm", "attempt", "trial", "terminal_class"):
-            raise row.fault(rule.column, f"{target} is unknown", "Every row needs one")
+            raise row.fault(rule.column, f"{target} is unknown", _needed(target, row.get(rule.column)))
         found[target] = value
     found.setdefault("trial", _trial_name(found))
     strict = found.get("strict_success")
@@ -101,6 +101,8 @@ def cell(row: Row, target: str, rule: Column, missing: Collection[str]) -> Any:
         SpecError: the value does not fit the target.
     """
     word = _word(row.get(rule.column))
+    if not word and rule.values is not None and "" in rule.values:
+        return _fitting(target, rule.values[""])
     if word is None or word in missing or word in rule.missing:
         return None
     if rule.values is not None:
@@ -120,6 +122,15 @@ def cell(row: Row, target: str, rule: Column, missing: Collection[str]) -> Any:
     if kind is bool:
         return _flag(row, rule)
     return _number(row.parsed(rule.column), target, rule)
+
+
+def _needed(target: str, value: Any) -> str:
+    """What to do about a cell that says nothing of what every row needs."""
+    if target != "terminal_class":
+        return "Every row needs one"
+    if not _word(value):
+        return 'Say what an empty cell means: values = { "" = "unknown", … }'
+    return "Take it from missing and say under values what it means, such as unknown"
 
 
 def _flag(row: Row, rule: Column) -> bool | None:

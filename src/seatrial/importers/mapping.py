@@ -28,7 +28,8 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     Attributes:
         column: of the source.
         unit: of the source's numbers; null where the target has no unit or they are in it already.
-        values: the source's word to the target's value; null takes words as they are.
+        values: the source's word to the target's value; null takes words as they are. An empty word stands
+            for empty cells, which mean unknown where it is not listed.
         otherwise: the value for words that ``values`` does not list; null refuses them.
         at_least: true from this number on; for targets that are true or false.
         missing: more words that mean unknown in this column.
@@ -58,7 +59,7 @@ class Mapping(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         columns: by target, in the file's order.
         constants: by target.
-        missing: words that mean unknown in every column; an empty cell always does.
+        missing: words that mean unknown in every column; an empty cell does unless the column's values list it.
         ignore: columns of the source that are left out on purpose.
         limits: what the rows cannot say, in the author's words.
         separator: one character between the cells of a CSV.

@@ -13,7 +13,7 @@ from seatrial.records.trial import TrialRecord
 JOINT = " (human-machine)"
 # Of an experiment that says of other trials whether a person acted, and not of this one.
 UNSAID = " (human-machine unknown)"
-NO_HELP = "none"
+NO_HELP, TAKEOVER = "none", "takeover"
 
 
 def stands_apart(system: str) -> bool:

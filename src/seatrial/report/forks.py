@@ -6,12 +6,19 @@ from typing import Any
 import msgspec
 
 from seatrial.estimate.estimate import Estimate
-from seatrial.estimate.fork_effect import amount_effect, outcome_effect, over_states, rate_of_forks
+from seatrial.estimate.fork_effect import (
+    amount_effect,
+    counted_once,
+    outcome_effect,
+    over_states,
+    rate_of_forks,
+)
 from seatrial.evidence.read import AttemptEvidence, RunEvidence
 from seatrial.journal.run import ForkOrigin
 from seatrial.records.arms import FORKED, Arm
 from seatrial.records.people import is_valid
 from seatrial.records.trial import TrialRecord
+from seatrial.report.fork_notes import NO_MEMORY, are_copies, copies_note, memory_note
 from seatrial.report.wording import counted
 
 CONTROL = "control"
@@ -35,6 +42,7 @@ class ForkLine(msgspec.Struct, frozen=True, kw_only=True):
         fired: valid forks in which one of them fired.
         memory: what the agents began with.
         planned, valid: forks of the plan, and those that ended and say something of the system alone.
+        copies: the valid ones are one trial over again: they count once, and have no interval.
         strict, safe: how often they came out well.
         progress, actions: of each valid fork, in order of their numbers: verified progress at the end, and
             actions from the fork on; null is unknown.
@@ -49,6 +57,7 @@ class ForkLine(msgspec.Struct, frozen=True, kw_only=True):
     fired: int
     planned: int
     valid: int
+    copies: bool
     strict: Estimate
     safe: Estimate
     progress: list[float | None]
@@ -117,9 +126,9 @@ def forks_report(evidence: RunEvidence, only: Iterable[str] | None = None) -> Fo
             cell = (planned.fork, planned.trial, planned.system)
             groups.setdefault(planned.fork.group, []).append(cell)
     found = {a.planned.trial: a for a in evidence.counted if a.planned.fork is not None}
-    scripted = {name for name, system in evidence.manifest.systems.items() if system["agent"] == "scripted"}
+    agents = {name: str(system["agent"]) for name, system in evidence.manifest.systems.items()}
     with_people = {a.planned.trial for a in evidence.counted if a.record.human_machine}
-    made = [_group(name, cells, found, scripted, with_people) for name, cells in groups.items()]
+    made = [_group(name, cells, found, agents, with_people) for name, cells in groups.items()]
     chosen = {name: cells[0][0].chosen for name, cells in groups.items()}
     return Forks(groups=made, drawn=_drawn(made, chosen))
 
@@ -128,7 +137,7 @@ def _group(
     name: str,
     cells: Sequence[Cell],
     found: dict[str, AttemptEvidence],
-    scripted: set[str],
+    agents: dict[str, str],
     with_people: set[str],
 ) -> ForkGroup:
     origin = cells[0][0]
@@ -143,15 +152,18 @@ def _group(
             else:
                 valid[fork.candidate][fork.number] = attempt.record
     lines = [
-        _line([cell for cell in cells if cell[0].candidate == candidate], valid[candidate])
+        _line([cell for cell in cells if cell[0].candidate == candidate], valid[candidate], agents)
         for candidate in candidates
     ]
     effects: list[ForkEffect] = []
-    notes = [
-        f"{candidate}: {system} has a script, so its forks say no more than one of them."
-        for candidate, system in dict.fromkeys((fork.candidate, system) for fork, _, system in cells)
-        if system in scripted
+    other_system = any(candidate.startswith("component=") for candidate in candidates)
+    firsts = {fork.candidate: fork for fork, _, _ in reversed(cells)}
+    known = [memory_note(origin, agents[cells[0][2]], other_system)]
+    known += [
+        copies_note(firsts[line.candidate], line.system, agents[line.system], line.valid, line.copies)
+        for line in lines
     ]
+    notes = [note for note in known if note is not None]
     notes += [
         f"{line.candidate}: {' and '.join(line.armed)} waited for the trigger; something fired in "
         f"{line.fired} of {counted(line.valid, 'valid fork')}."
@@ -173,7 +185,12 @@ def _group(
         lost = len({f.number for f, _, _ in cells if f.candidate == candidate}) - len(numbers)
         if lost:
             notes.append(f"{candidate}: {counted(lost, 'pair')} without two forks that say something.")
-        effects += _effects(candidate, [(valid[candidate][k], valid[CONTROL][k]) for k in numbers])
+        copies = all(line.copies for line in lines if line.candidate in (candidate, CONTROL))
+        found_here = _effects(candidate, [(valid[candidate][k], valid[CONTROL][k]) for k in numbers])
+        effects += [
+            _told(effect, len(numbers) if copies else 0, firsts[candidate].memory == "none")
+            for effect in found_here
+        ]
     return ForkGroup(
         group=name, trial=origin.trial, attempt=origin.attempt, step=origin.step,
         fingerprint=origin.fingerprint, rule=rule_of(origin.chosen, len(cells) // len(candidates)),
@@ -193,9 +210,18 @@ def rule_of(chosen: dict[str, Any], count: int) -> str:
     )
 
 
-def _line(cells: Sequence[Cell], valid: dict[int, TrialRecord]) -> ForkLine:
+def _told(effect: ForkEffect, copies: int, forgets: bool) -> ForkEffect:
+    """An effect with what holds of all its pairs: that they are copies (0: are not), that agents forget."""
+    estimate = counted_once(effect.estimate, copies, 2)
+    notes = [*estimate.notes, *([NO_MEMORY] if forgets else [])]
+    return msgspec.structs.replace(effect, estimate=msgspec.structs.replace(estimate, notes=notes))
+
+
+def _line(cells: Sequence[Cell], valid: dict[int, TrialRecord], agents: dict[str, str]) -> ForkLine:
     origin, _, system = cells[0]
     records = [valid[number] for number in sorted(valid)]
+    copies = are_copies(origin, agents[system], records)
+    once = len(records) if copies else 0
     ends: dict[str, int] = {}
     for record in records:
         reason = record.stop_reason or "unknown"
@@ -204,9 +230,10 @@ def _line(cells: Sequence[Cell], valid: dict[int, TrialRecord]) -> ForkLine:
     return ForkLine(
         candidate=origin.candidate, arm=records[0].arm if records else arm, system=system,
         memory=origin.memory, armed=origin.armed, planned=len(cells), valid=len(records),
+        copies=copies,
         fired=sum(record.fired_step is not None for record in records),
-        strict=rate_of_forks([r.strict_success for r in records]),
-        safe=rate_of_forks([r.safe_success for r in records]),
+        strict=counted_once(rate_of_forks([r.strict_success for r in records]), once, 1),
+        safe=counted_once(rate_of_forks([r.safe_success for r in records]), once, 1),
         progress=[r.partial_progress for r in records], actions=[r.actions for r in records], ends=ends,
     )  # fmt: skip
 

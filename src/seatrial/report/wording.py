@@ -87,6 +87,8 @@ def interval(estimate: Estimate) -> str:
     if estimate.n_trials == 0:
         return "no valid trial"
     rate = UNKNOWN if estimate.value is None else f"{100 * estimate.value:.0f} %"
+    if estimate.n_trials == 1 and estimate.low is None:
+        return f"{rate}, one trial, no interval"
     if estimate.low is None or estimate.high is None:
         return f"{rate}, mean of {estimate.n_tasks} tasks, no interval"
     return f"{rate} [{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %]"

@@ -64,6 +64,11 @@ def choose(word: object, known: Iterable[str], what: str) -> str:
     return f"Name {what}: {', '.join(names)}"
 
 
+def ended(remedy: str) -> str:
+    """A remedy as the last sentence of a message, with its full stop unless it asks."""
+    return remedy if remedy.endswith("?") else f"{remedy}."
+
+
 def check_name(source: Source, place: str, name: str) -> None:
     """Refuse an id or name that could not be part of a file name.
 

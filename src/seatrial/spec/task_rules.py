@@ -18,6 +18,7 @@ from seatrial.spec.task import Environment, Goal, Horizon, Subgoal, Task
 from seatrial.spec.tools import SERVICES
 
 DAY_SECONDS = 86_400
+VERIFIERS = "verifiers"
 
 
 def check_task(source: Source, folder: Path, task: Task, files_declared: bool) -> None:
@@ -202,6 +203,13 @@ def _check_verifier(source: Source, place: str, folder: Path, task: Task, subgoa
         raise source.fault(
             place, f"{shown(subgoal.verifier)} has no run bit", f"Run: chmod +x {folder / subgoal.verifier}"
         )
+    # Verifiers find what lies below verifiers/ and their own home side by side.
+    home = subgoal.verifier.split("/")[0]
+    if home != VERIFIERS and os.path.lexists(folder / VERIFIERS / home):
+        raise source.fault(
+            place, f"{shown(home)} is also there in {VERIFIERS}/, and both would lie in one place",
+            "Rename one of the two",
+        )  # fmt: skip
 
 
 def _check_reads(source: Source, place: str, reads: list[str], services: list[str]) -> None:

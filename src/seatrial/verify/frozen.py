@@ -18,6 +18,11 @@ from seatrial.spec.task import Subgoal
 
 FOLDER = "verifiers"
 _CACHE = "__pycache__"
+# Compiling takes some hundred times as much memory, and here no limit bounds it.
+_LARGE_SOURCE = 1 << 20
+_NAME_BYTES = 255
+# The last two where expressions are nested too deep.
+_UNCOMPILABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class VerifierFiles:
     def _lay_out_bytecode(self, folder: Path) -> None:
         """Compile modules once and not at each of a verifier's many runs; nobody can write there later.
 
-        A folder whose bytecode the task itself brought, or that it gave that name, is left as it is.
+        A folder whose bytecode the task itself brought, or that it gave that name, is left as it is. What
+        Python would not compile, or not keep, is left to the verifier that imports it.
         """
         for path, (_, mode) in self.files.items():
             home = path.rpartition("/")[0]
@@ -94,14 +100,16 @@ class VerifierFiles:
             if not path.endswith(".py") or stat.S_ISLNK(mode) or brought:
                 continue
             source = _laid_out(folder, path)
-            with warnings.catch_warnings(action="ignore"), suppress(SyntaxError, ValueError):
+            name = f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+            if source.stat().st_size > _LARGE_SOURCE or len(os.fsencode(name)) > _NAME_BYTES:
+                continue
+            with warnings.catch_warnings(action="ignore"), suppress(*_UNCOMPILABLE):
                 code = compiled(source, inside(path))
                 cache = source.parent / _CACHE
                 cache.mkdir(exist_ok=True)
                 cache.chmod(0o755)
-                kept = cache / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
-                kept.write_bytes(code)
-                kept.chmod(0o644)
+                (cache / name).write_bytes(code)
+                (cache / name).chmod(0o644)
 
 
 def _laid_out(folder: Path, path: str) -> Path:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from seatrial.environment.confine.host import Host
-from seatrial.errors import TaskFault
+from seatrial.errors import StateOverrun, TaskFault
 from seatrial.gateway.disturbing import state_changes
 from seatrial.gateway.disturbing.disturbance import Hands
 from seatrial.gateway.disturbing.injector import Injector
@@ -200,13 +200,36 @@ def test_a_script_runs_as_the_agent_between_actions(disturbed: Disturb) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "piece"), [("echo no; exit 3", "exit code 3"), ("sleep 300 &", "1 processes left")]
+    ("script", "piece"),
+    [
+        ("echo no; exit 3", "exit code 3, 0 processes left.: no. Correct"),
+        ("printf 'a.\n\nb.\n'; exit 1", "left.: a. b. Correct"),
+        ("exit 1", "exit code 1, 0 processes left.[.] Correct"),
+        ("sleep 300 &", "1 processes left"),
+    ],
 )
 def test_a_script_that_fails_is_the_tasks_fault(disturbed: Disturb, script: str, piece: str) -> None:
     with (
         disturbed({"s.sh": script}, change={"script": "s.sh"}) as d,
         pytest.raises(TaskFault, match=f"perturbation p: change: its script s.sh failed .*{piece}"),
     ):
+        d.shell("touch t")
+
+
+DEEPER = "for n in $(seq 30); do mkdir $(printf %0200d 0) && cd -P $(printf %0200d 0) || exit 0; done"
+
+
+def test_what_a_script_leaves_beyond_all_bounds_is_the_tasks_fault(disturbed: Disturb) -> None:
+    with (
+        pytest.raises(TaskFault, match=r"p: change: its script s\.sh left what cannot be recorded: .* path"),
+        disturbed({"s.sh": DEEPER}, change={"script": "s.sh"}) as d,
+    ):
+        d.shell("touch t")
+
+
+def test_what_may_be_the_agents_stays_the_agents(disturbed: Disturb) -> None:
+    with pytest.raises(StateOverrun), disturbed({"s.sh": DEEPER}, change={"script": "s.sh"}) as d:
+        d.shell("sleep 100 &")
         d.shell("touch t")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.cli.estimate.answer import name_of
+from seatrial.cli.estimate.named import arm_words, by_name, full_name, listed
 from seatrial.cli.estimate.options import Asked
 from seatrial.cli.estimate.trials import (
     PART,
@@ -25,7 +25,7 @@ from seatrial.records.table import refuse_duplicates
 from seatrial.records.trial import TrialRecord
 from seatrial.report.comparisons import Plan, read_plan
 from seatrial.report.tables import Cell
-from seatrial.spec.faults import choose, shown
+from seatrial.spec.faults import shown
 
 SHOWN = 3
 # What may differ between two runs of one protocol: names, who was run, how much, and what was to be compared.
@@ -60,7 +60,8 @@ def choose_sides(
 ) -> Sides:
     """Read runs and pick two systems.
 
-    A system that is in several runs is named with its run: ``careful (run-1)``.
+    A system that is in several runs is named with its run: ``careful (run-1)``. Its name means its baseline
+    arm where it has several, see ``named``.
 
     Args:
         sources: one for both, or several.
@@ -78,7 +79,7 @@ def choose_sides(
     where = " and ".join(map(str, sources))
     every = [choose_trials(source, asked) for source in sources]
     refuse_duplicates(where, [record for one in every for record in one.loaded.records])
-    a, b = _pick(_named(sources, every), names, where)
+    a, b, arms = _pick(_named(sources, every), names, where)
     decided = [UNKNOWN_ALONE] if to_decide and (a.with_people or b.with_people) else []
     if to_decide:
         a, b = as_planned(a), as_planned(b)
@@ -97,7 +98,7 @@ def choose_sides(
         source=where,
         loaded=_together(every),
         cells=[a, b],
-        limits=list(dict.fromkeys([*limits, *decided, *said])),
+        limits=list(dict.fromkeys([*arms, *limits, *decided, *said])),
         mixed=list(dict.fromkeys(mixed)),
         score_limits=asked.score_limits,
     )
@@ -108,31 +109,29 @@ def _named(sources: Sequence[Path], every: Sequence[Chosen]) -> dict[str, Cell]:
     """Every system of every source by a name that only it has."""
     cells = [(source, cell) for source, one in zip(sources, every, strict=True) for cell in one.cells]
     whole = [cell for _, cell in cells]
-    plain = [name_of(cell, whole) for cell in whole]
     short = len({source.resolve().name for source in sources}) == len(sources)
     runs = [source.resolve().name if short else str(source) for source, _ in cells]
-    return {
-        (f"{name} ({run})" if plain.count(name) > 1 else name): cell
-        for name, run, cell in zip(plain, runs, whole, strict=True)
-    }
+    return by_name(whole, runs)
 
 
-def _pick(cells: dict[str, Cell], names: tuple[str | None, str | None], where: str) -> tuple[Cell, Cell]:
-    for name in names:
-        if name is not None and name not in cells:
-            raise UsageError(f"{where}: there is no system {shown(name)}. {choose(name, cells, 'a system')}.")
+def _pick(
+    cells: dict[str, Cell], written: tuple[str | None, str | None], where: str
+) -> tuple[Cell, Cell, list[str]]:
+    names = [None if name is None else full_name(name, cells, where) for name in written]
     if names[0] is not None and names[0] == names[1]:
         raise UsageError(f"{where}: {shown(names[0])} cannot be compared with itself. Name two systems.")
     free = [name for name in cells if name not in names and not stands_apart(cells[name].system)]
     if names.count(None) != len(free) and None in names:
-        there = ", ".join(map(shown, cells))
-        raise UsageError(f"{where}: holds {len(cells)} systems ({there}). Name two with --a and --b.")
+        what = "systems" if len({cell.arm for cell in cells.values()}) == 1 else "systems and arms"
+        raise UsageError(
+            f"{where}: holds {len(cells)} {what} ({listed(cells)}). Name two with --a and --b."
+        )
     first, second = (name if name is not None else free.pop(0) for name in names)
     for name in (first, second):
         if stands_apart(cells[name].system):
             raise UsageError(f"{where}: {shown(name)} is compared with nobody: {PART}")
     a, b = (msgspec.structs.replace(cells[name], system=name) for name in (first, second))
-    return a, b
+    return a, b, [*arm_words(first, cells), *arm_words(second, cells)]
 
 
 def _on_same_tasks(where: str, a: Cell, b: Cell, common: bool) -> tuple[Cell, Cell, list[str]]:

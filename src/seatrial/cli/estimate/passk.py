@@ -20,7 +20,7 @@ from seatrial.cli.estimate.trials import (
 from seatrial.cli.options import flat
 from seatrial.errors import UsageError
 from seatrial.report.tables import Cell
-from seatrial.spec.faults import choose, shown
+from seatrial.spec.faults import choose, ended, shown
 
 if TYPE_CHECKING:
     from seatrial.estimate.passk import Kind, PassK
@@ -65,7 +65,7 @@ def _answer(chosen: Chosen, asked: Asked, outcome: Outcome, tries: Tries) -> Ans
     for task in tries.side_effects or ():
         if task not in tasks:
             raise UsageError(
-                f"{chosen.source}: there is no task {shown(task)}. {choose(task, tasks, 'a task')}."
+                f"{chosen.source}: there is no task {shown(task)}. {ended(choose(task, tasks, 'a task'))}"
             )
     lines: list[Line] = []
     rows: list[dict[str, Any]] = []

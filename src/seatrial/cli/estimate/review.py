@@ -34,7 +34,7 @@ from seatrial.importers.request import Piece
 from seatrial.importers.rows import Row, number_in
 from seatrial.journal.run import write_whole
 from seatrial.records.trial import TrialRecord
-from seatrial.spec.faults import choose, shown
+from seatrial.spec.faults import choose, ended, shown
 from seatrial.spec.reading import read_bytes
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _wanted(sampling: Sampling, strata: set[str]) -> dict[str, int]:
         if not number.isascii() or not number.isdigit() or int(number) < 1:
             raise UsageError(f"--want {given!r} names no number of 1 or more. Write it as STRATUM=N.")
         if name not in wanted:
-            raise UsageError(f"there is no stratum {shown(name)}. {choose(name, wanted, 'a stratum')}.")
+            raise UsageError(f"there is no stratum {shown(name)}. {ended(choose(name, wanted, 'a stratum'))}")
         wanted[name] = int(number)
     return wanted
 

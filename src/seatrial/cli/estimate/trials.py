@@ -18,7 +18,7 @@ from seatrial.records.trial import TrialRecord
 from seatrial.report.people import people_limits
 from seatrial.report.populations import persons_of
 from seatrial.report.tables import QUANTITIES, RATES, WHOLE, Cell, limits_of
-from seatrial.spec.faults import choose, shown
+from seatrial.spec.faults import choose, ended, shown
 
 SUCCESS = "success"
 SCORE = "score"
@@ -93,7 +93,20 @@ def choose_trials(source: Path, asked: Asked) -> Chosen:
         SpecError, JournalError, UsageError: as ``load_records``.
         UsageError: a system or arm is not there, or one system's own rows are of several versions.
     """
-    loaded = _with_people_apart(source, load_records(source))
+    return choose_of(source, read_trials(source), asked)
+
+
+def read_trials(source: Path) -> LoadedRecords:
+    """All a source holds, with the trials in which a person acted under names of their own.
+
+    Raises:
+        SpecError, JournalError, UsageError: as ``load_records``.
+    """
+    return _with_people_apart(source, load_records(source))
+
+
+def choose_of(source: Path, loaded: LoadedRecords, asked: Asked) -> Chosen:
+    """As ``choose_trials``, of what was read already."""
     limits = list(loaded.limits)
     everything = cells_of(loaded)
     if loaded.unfinished:
@@ -192,7 +205,7 @@ def _of_systems(
     there = dict.fromkeys(record.system for record in records)
     for name in wanted or ():
         if name not in there:
-            raise UsageError(f"there is no system {shown(name)}. {choose(name, there, 'a system')}.")
+            raise UsageError(f"there is no system {shown(name)}. {ended(choose(name, there, 'a system'))}")
     if wanted:
         return [record for record in records if record.system in wanted], []
     agents = [record for record in records if record.system != HUMAN]
@@ -206,7 +219,7 @@ def _of_arms(records: list[TrialRecord], wanted: Sequence[str] | None) -> list[T
     there = dict.fromkeys(record.arm for record in records)
     for name in wanted or ():
         if name not in there:
-            raise UsageError(f"there is no arm {shown(name)}. {choose(name, there, 'an arm')}.")
+            raise UsageError(f"there is no arm {shown(name)}. {ended(choose(name, there, 'an arm'))}")
     return [record for record in records if not wanted or record.arm in wanted]
 
 
@@ -316,7 +329,7 @@ def find_measure(chosen: Chosen, name: str) -> tuple[Measure, list[str]]:
     kinds = _columns()
     if name not in kinds:
         known = measures_with_values(chosen.records)
-        raise UsageError(f"there is no measure {shown(name)}. {choose(name, known, 'one that has values')}.")
+        raise UsageError(f"there is no measure {shown(name)}. {ended(choose(name, known, 'one that has values'))}")
     yes_no = kinds[name] is bool
     counts = "share" if yes_no else unit_of(name) or name
     limits = chosen.score_limits if name == SCORE else limits_of_measure(name)
@@ -452,7 +465,7 @@ def parts_by(cell: Cell, column: str) -> list[tuple[str, Cell]]:
     there = [name for name in names if any(getattr(record, name) is not None for record in cell.records)]
     if column not in there:
         raise UsageError(
-            f"{cell.system} has no {shown(column)} to divide by. {choose(column, there, 'a column')}."
+            f"{cell.system} has no {shown(column)} to divide by. {ended(choose(column, there, 'a column'))}"
         )
     found: dict[Any, list[TrialRecord]] = {}
     for record in cell.records:

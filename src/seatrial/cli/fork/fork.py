@@ -117,8 +117,9 @@ def fork(
     proven before anybody acts. Candidate and control
     of one number share a seed. The memory of a script is had by showing it its past again; other agents get
     their last checkpoint, or with --same-seed and no model their past again, or the instruction alone. With
-    --system both sides begin with the instruction alone. Steps and costs count from the fork on; forks are
-    pooled with no other trials.
+    --system both sides begin with the instruction alone. Forks that share a seed and ask no model are copies of
+    one trial: they count once, so -n 1 does. Steps and costs count from the fork on; forks are pooled with no
+    other trials.
 
     The same command goes on with forks that were broken off, and adds those that a greater -n asks for. Exit
     code 1: some could not be completed. 130: interrupted.
@@ -155,6 +156,9 @@ def _refuse(run: Path, manifest: Manifest) -> None:
 
 def _orders(manifest: Manifest, n: int, what: What, chance: Chance, non_causal: bool) -> ForkOrders:
     systems = what.system or []
+    _refuse_twice("--system", systems)
+    _refuse_twice("--perturbation", what.perturbation or [])
+    _refuse_twice("--action", [path.stem for path in what.action or []])
     for name in systems:
         if name not in manifest.systems:
             raise UsageError(f"--system {name!r}: not in this run. {choose(name, manifest.systems, 'one')}")
@@ -175,6 +179,32 @@ def _orders(manifest: Manifest, n: int, what: What, chance: Chance, non_causal: 
     )  # fmt: skip
 
 
+def _refuse_twice(option: str, names: Sequence[str]) -> None:
+    """Refuse what is named twice: its forks would bear the same names, and be taken for one candidate."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            remedy = "Rename one of the files." if option == "--action" else "Name it once."
+            raise UsageError(f"{option} {name!r}: is there twice. {remedy}")
+
+
+def _refuse_other_action(manifest: Manifest, forks: Sequence[TrialPlanned]) -> None:
+    """Refuse an action by the name that another one has in the same comparison: both would be pooled."""
+    there = {
+        (planned.fork.group, planned.fork.candidate): planned.fork.forced
+        for planned in manifest.plan
+        if planned.fork is not None
+    }
+    for planned in forks:
+        fork = planned.fork
+        if fork is None or there.get((fork.group, fork.candidate), fork.forced) == fork.forced:
+            continue
+        name = fork.candidate.partition("=")[2]
+        raise UsageError(
+            f"--action {name!r}: at {fork.trial}@{fork.step} another action was compared under that name. "
+            "Rename the file."
+        )
+
+
 def _plan(
     run: RunFolder, manifest: Manifest, places: Sequence[ForkPlace], orders: ForkOrders, what: What
 ) -> list[TrialPlanned]:
@@ -193,6 +223,7 @@ def _plan(
         services = frozen_task(manifest.task(at.planned.task), run.folder).environment.services
         actions = [_action(path, services) for path in what.action or []]
         forks += plan_forks(run, at, replace(orders, actions=actions))
+    _refuse_other_action(manifest, forks)
     known = {planned.trial for planned in manifest.plan}
     new = [planned for planned in forks if planned.trial not in known]
     if new:

@@ -9,6 +9,7 @@ import typer
 
 from seatrial.cli.compare.sides import choose_sides
 from seatrial.cli.estimate.answer import plain
+from seatrial.cli.estimate.named import arm_words, by_name, full_name, listed
 from seatrial.cli.estimate.options import JSON_OPTION, Asked
 from seatrial.cli.estimate.text import aligned, interval_words, number_words
 from seatrial.cli.estimate.trials import (
@@ -20,9 +21,11 @@ from seatrial.cli.estimate.trials import (
     as_planned,
     by_task,
     by_themselves,
-    choose_trials,
+    cells_of,
+    choose_of,
     find_measure,
     number_measure,
+    read_trials,
     valid_by_task,
 )
 from seatrial.cli.gate.rules import (
@@ -40,7 +43,7 @@ from seatrial.errors import UsageError
 from seatrial.estimate.estimate import Estimate
 from seatrial.records.people import stands_apart
 from seatrial.report.tables import HELP, RATES, Cell, cells
-from seatrial.spec.faults import choose, shown
+from seatrial.spec.faults import choose, ended, shown
 
 if TYPE_CHECKING:
     from seatrial.estimate.gate import GateFinding, GateResult, GateRule
@@ -94,7 +97,7 @@ def _judged(asked: Rules, runs: list[Path], allow_mixed: bool) -> tuple["GateRes
     system = asked.system or ""
     if asked.rule:
         chosen = _candidate(runs[0], asked.system, options)
-        system = chosen.cells[0].system
+        system = asked.system or chosen.cells[0].system
         said = find_measure(chosen, SUCCESS)[1]
         limits += [*chosen.limits, *said, *(f"mixed: {line}" for line in chosen.mixed)]
         findings += judge(_gate_rules(asked.rule), _estimates(asked.rule, chosen, options)).findings
@@ -116,15 +119,22 @@ def _verdict(word: str) -> Any:
 
 
 def _candidate(run: Path, system: str | None, options: Asked) -> Chosen:
-    chosen = choose_trials(run, replace(options, system=None if system is None else [system]))
+    loaded = read_trials(run)
+    there = cells_of(loaded)
+    named = by_name(there, [""] * len(there))
+    arms: list[str] = []
+    if system is not None:
+        name = full_name(system, named, str(run))
+        arms = arm_words(name, named)
+        options = replace(options, system=[named[name].system], arm=[named[name].arm])
+    chosen = choose_of(run, loaded, options)
     found = by_themselves(chosen).cells
     if len(found) == 1 and stands_apart(found[0].system):
         raise UsageError(f"{run}: {shown(found[0].system)} cannot be judged: {PART}")
     if len(found) != 1:
-        names = ", ".join(shown(f"{cell.system}, {cell.arm}") for cell in chosen.cells)
-        raise UsageError(f"{run}: holds {names}. Name one as system in the rules.")
+        raise UsageError(f"{run}: holds {listed(named)}. Name one as system in the rules.")
     said = [UNKNOWN_ALONE] if found[0].with_people else []
-    return msgspec.structs.replace(chosen, cells=[as_planned(found[0])], limits=[*chosen.limits, *said])
+    return msgspec.structs.replace(chosen, cells=[as_planned(found[0])], limits=[*arms, *chosen.limits, *said])
 
 
 def _gate_rules(rules: list[Rule]) -> "list[GateRule]":
@@ -153,7 +163,7 @@ def _estimates(rules: list[Rule], chosen: Chosen, options: Asked) -> Estimates:
         for stratum in rule.strata:
             if stratum not in strata:
                 raise UsageError(
-                    f"{chosen.source}: no stratum {shown(stratum)}. {choose(stratum, strata, 'one')}."
+                    f"{chosen.source}: no stratum {shown(stratum)}. {ended(choose(stratum, strata, 'one'))}"
                 )
             found.setdefault(_key(rule), {})[stratum] = _estimate(rule, chosen, strata[stratum], options)
     return found
@@ -182,12 +192,13 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
     if match := QUANTILE.fullmatch(rule.measure):
         spent = number_measure(chosen, match["of"], "cost")
         ends: dict[str, list[Ending]] = {}
+        if (lost := _lost_to_quantile(rule, spent, success, cell)) is not None:
+            valid = cell.valid
+            return Estimate(value=None, level=options.level, method="none", unit="tasks",
+                            n_tasks=len({r.task for r in valid}), n_trials=len(valid), notes=[lost])  # fmt: skip
         for record in cell.valid:
             at = spent.read(record)
-            if at is None or (rule.cap is not None and success.read(record) is None):
-                note = f"No quantile: {match['of']} or the outcome of a trial is unknown."
-                return Estimate(value=None, level=options.level, method="none", unit="tasks", n_tasks=0,
-                                n_trials=0, notes=[note])  # fmt: skip
+            assert at is not None
             solved = rule.cap is None or success.read(record)
             ends.setdefault(record.task, []).append(Ending(float(at), SUCCEEDED if solved else None))
         cap = np.inf if rule.cap is None else rule.cap
@@ -199,6 +210,16 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
     if rule.at_most is not None and _all_zero_counts(values):
         return _share_with_any(values, measure.name, options.level)
     return mean_over_tasks(values, measure.counts, options.level, measure.limits)
+
+
+def _lost_to_quantile(rule: Rule, spent: Measure, success: Measure, cell: Cell) -> str | None:
+    """How many trials leave a quantile unknown and by what; null where none does."""
+    without = sum(spent.read(record) is None for record in cell.valid)
+    undecided = 0 if rule.cap is None else sum(success.read(record) is None for record in cell.valid)
+    whole = len(cell.valid)
+    told = [f"{spent.name} is unknown in {without} of {whole} valid trials"] if without else []
+    told += [f"the outcome is unknown in {undecided} of {whole} valid trials"] if undecided else []
+    return f"No quantile: {', and '.join(told)}." if told else None
 
 
 def _all_zero_counts(values: dict[str, list[Any]]) -> bool:

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
+from seatrial.errors import StateOverrun
 from seatrial.gateway.attend import Asked, Idle, Observation, Window
 from seatrial.gateway.disturbing.alterations import Altered, alter, instead
 from seatrial.gateway.disturbing.disturbance import Armed, Hands, writes_a_service
 from seatrial.gateway.disturbing.notices import Notice, goal_notice, notices_told, report_notice
-from seatrial.gateway.disturbing.state_changes import Undeliverable, state_change
+from seatrial.gateway.disturbing.state_changes import Undeliverable, state_change, too_much
 from seatrial.gateway.gateway import Gateway
 from seatrial.gateway.recalling import Past
 from seatrial.journal.events import ActionFinished, GoalChanged, PerturbationArmed, PerturbationFired
@@ -243,6 +244,7 @@ class Injector(Idle):
         """Have the gateway impose it; returns the fingerprint before, and the paths changed."""
         # A script of the task's has to run, and everything else is made of a state that stands still.
         running = isinstance(armed.change, changes.RunScript)
+        beside = bool(self._hands.world.alive)
         with contextlib.nullcontext() if running else self._hands.world.frozen():
             self._gateway.settle()
             pre = self._gateway.fingerprint
@@ -251,6 +253,10 @@ class Injector(Idle):
             except Undeliverable as problem:
                 details["undelivered"] = str(problem)
                 return pre, []
+            except StateOverrun as overrun:
+                if beside or not isinstance(armed.change, changes.RunScript):
+                    raise
+                raise too_much(armed.change, armed.spec.id, overrun) from overrun
         if effect is None:
             details["undelivered"] = "the state was already as the change leaves it"
             return pre, []

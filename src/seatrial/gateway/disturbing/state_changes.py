@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from seatrial.environment.state.tracker import Tracker
-from seatrial.errors import TaskFault
+from seatrial.errors import StateOverrun, TaskFault
 from seatrial.gateway.disturbing.disturbance import Hands
 from seatrial.journal.entries import Entry
 from seatrial.spec import changes
@@ -104,9 +104,17 @@ def _run_script(script: str, hands: Hands, perturbation: str) -> None:
     left = 0 if before else result.alive
     if result.exit_code == 0 and not left:
         return
-    said = result.output.decode(errors="replace")[-1000:]
+    # A fault is told in one line.
+    said = " ".join(result.output.decode(errors="replace").split())[-1000:]
     how = f"{result.how_it_ended(seconds)}, {left} processes left"
-    raise _own_fault(perturbation, f"its script {script} failed ({how}): {said}", "Correct the script")
+    told = f": {said.rstrip('.')}" if said else ""
+    raise _own_fault(perturbation, f"its script {script} failed ({how}){told}", "Correct the script")
+
+
+def too_much(change: changes.RunScript, perturbation: str, overrun: StateOverrun) -> TaskFault:
+    """The fault of a script that ran alone and left more than can be recorded: no agent did that."""
+    problem = f"its script {change.script} left what cannot be recorded: {str(overrun).rstrip('.')}"
+    return _own_fault(perturbation, problem, "Correct the script")
 
 
 def _set_rows(change: changes.SetRows, hands: Hands, perturbation: str) -> None:
