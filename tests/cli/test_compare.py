@@ -166,6 +166,30 @@ def test_three_declared_systems_are_adjusted_together_as_in_the_report(tmp_path)
     )
 
 
+def test_a_declared_comparison_is_of_the_baseline_and_other_arms_are_explored(tmp_path):
+    arms, names = ["baseline", "perturbed:x"], ["careful", "hasty"]
+    plan = [
+        TrialPlanned(trial=f"{name}-{n}-{arm[0]}", task=f"ledger/{n}", system=name, arm=arm, seed=n, repeat=0)
+        for arm in arms
+        for name in names
+        for n in range(6)
+    ]
+    made = RunMaker(tmp_path / "r", plan)
+    for planned in plan:
+        made.trial(planned, all_pass() if planned.system == "careful" else verdicts(WITHOUT_REPAIR))
+    manifest = made.run.manifest()
+    manifest.experiment["primary"] = {"measure": "strict_success", "compare": names, "alpha": 0.05}
+    rewrite(made, manifest)
+
+    def role(arm):
+        pair = [f"{name}{arm}" for name in names]
+        found = data("compare", made.folder, "--a", pair[0], "--b", pair[1], "--measure", "strict_success")
+        return line(found, f"{pair[0]} − {pair[1]}", "difference in strict_success")["facts"]["role"]
+
+    assert role("") == "declared before the results, at a level of 0.05"
+    assert role(", perturbed:x") == "exploratory: not declared before the results"
+
+
 def test_two_runs_of_one_system_are_named_by_run(tmp_path):
     one = own(tmp_path / "before", "careful")
     two = own(tmp_path / "after", "careful", experiment_id="f" * 64)
@@ -226,8 +250,40 @@ def test_which_two(tmp_path):
     path = table(tmp_path / "t.csv", rows)
     assert 'holds 3 systems ("a", "b", "c")' in refused(UsageError, "compare", path)
     assert "holds 3 systems" in refused(UsageError, "compare", path, "--a", "a")
-    assert "Name a system: a, b, c" in refused(UsageError, "compare", path, "--a", "a", "--b", "zzz")
+    assert 'Name a system: "a", "b", "c".' in refused(UsageError, "compare", path, "--a", "a", "--b", "zzz")
     assert "with itself" in refused(UsageError, "compare", path, "--a", "a", "--b", "a")
+
+
+def with_arms(path):
+    """A run of two systems with two arms each, of which only the baseline tells them apart."""
+    rows = []
+    for system, odd in (("a", True), ("b", False)):
+        for arm in ("baseline", "perturbed:x"):
+            won = {task: [n % 2 == 0 or (odd and arm == "baseline")] for n, task in enumerate(TASKS)}
+            rows += [{**row, "arm": arm, "trial": f"{arm}/{row['trial']}"} for row in trials(system, won)]
+    return table(path, rows)
+
+
+def test_a_system_by_itself_is_its_baseline_arm_and_says_so(tmp_path):
+    path = with_arms(tmp_path / "t.csv")
+    found = data("compare", path, "--a", "a", "--b", "b")
+    assert line(found, "a − b", DIFFERENCE)["estimate"]["value"] == pytest.approx(0.5)
+    told = "is its arm baseline. Others are named with theirs, such as"
+    assert found["limits"][:2] == [f'{name} {told} "{name}, perturbed:x".' for name in "ab"]
+    assert data("compare", path, "--a", "a, baseline", "--b", "b, baseline")["lines"] == found["lines"]
+
+
+def test_another_arm_is_named_behind_its_system(tmp_path):
+    path = with_arms(tmp_path / "t.csv")
+    found = data("compare", path, "--a", "a, perturbed:x", "--b", "b, perturbed:x")
+    assert line(found, "a, perturbed:x − b, perturbed:x", DIFFERENCE)["estimate"]["value"] == 0
+    assert "Different arms" in refused(SpecError, "compare", path, "--a", "a", "--b", "a, perturbed:x")
+    said = refused(UsageError, "compare", path, "--a", "a", "--b", "zzzzzzzz")
+    assert said.endswith('Name a system: "a", "a, perturbed:x", "b", "b, perturbed:x".')
+    assert refused(UsageError, "compare", path, "--a", "a", "--b", "b, perturbd:x").endswith(
+        'Did you mean "b, perturbed:x"?'
+    )
+    assert "holds 4 systems and arms" in refused(UsageError, "compare", path)
 
 
 def test_other_tasks(tmp_path):

@@ -153,6 +153,19 @@ def test_horizon_sensitivity(small):
     assert "success by human minutes" in one["told"][0] and "under other choices: ridge 0:" in one["told"][1]
 
 
+def test_a_rising_curve_is_said_to_rise_and_gives_no_horizon(tmp_path):
+    outcomes = {f"t{n}": [i < 12 + n for i in range(20)] for n in range(4)}
+    rows = trials(
+        "s", outcomes, human_minutes=lambda task, _: 8 ** (1 + int(task[1:])), family=lambda t, _: t
+    )
+    path = table(tmp_path / "t.csv", rows)
+    found = line(data("estimate", "horizon", path), "s", "horizon at 50 %")
+    assert found["facts"]["rises"] is True and found["facts"]["fitted"] is None
+    printed = text("estimate", "horizon", path)
+    assert "none (the curve rises)" in printed and "< 8" not in printed
+    assert "fitted success does not fall with length; it stays below 80 % in the measured range" in printed
+
+
 def test_pass_at_k_with_selection_and_cost(small):
     found = data("estimate", "passk", small, "--select", "score", "--cost", "money")
     assert line(found, "one", "pass@2")["estimate"]["value"] == pytest.approx(0.75)

@@ -75,10 +75,17 @@ def test_a_wrong_action_shows_its_effect_and_a_harmless_one_none(finished: Path,
     assert [line["valid"] for line in group["lines"]] == [2, 2, 2]
     assert "given by hand" in group["rule"]
     assert group["causal"] is True
+    # Forks of a script are copies of one trial.
+    for line in group["lines"]:
+        assert (line["copies"], line["strict"]["n_trials"], line["strict"]["low"]) == (True, 1, None)
+    assert {(e["estimate"]["n_trials"], e["estimate"]["low"]) for e in group["effects"]} <= {(2, None)}
+    assert "control: right has a script: its forks are 2 copies of one trial" in " ".join(group["notes"])
 
 
 def test_another_system_goes_on_and_neither_side_remembers(run: Path) -> None:
     told = fork(run, f"{RIGHT}@1", "-n", "2", "--system", "wrong")
+    (said,) = (note for note in told["forks"]["groups"][0]["notes"] if note.startswith("Memory none"))
+    assert "nothing of the 1 step before" in said and "same-seed" not in said
     assert effects(told)["component=wrong", "strict_success"] == -1
     (group,) = told["forks"]["groups"]
     assert [(line["candidate"], line["system"], line["memory"]) for line in group["lines"]] == [

@@ -185,6 +185,56 @@ def test_what_is_not_in_the_records(tmp_path, records):
     assert "there is no system" in said(rule("success", "at_least = 0.5"), named + 'system = "zzzz"\n')
 
 
+def test_a_run_with_arms_is_judged_by_its_baseline_or_the_arm_that_is_named(tmp_path):
+    rows = []
+    for arm, won in (("baseline", True), ("perturbed:x", False)):
+        made = trials("new", {f"t{n}": [won] for n in range(60)}) + trials(
+            "old", {f"t{n}": [True] for n in range(60)}
+        )
+        rows += [{**row, "arm": arm, "trial": f"{arm}/{row['trial']}"} for row in made]
+    path = table(tmp_path / "arms.csv", rows)
+
+    def of(system, status, more=""):
+        head = f'schema = "seatrial/gate@1"\nsystem = "{system}"\n'
+        return judged(rules(tmp_path, rule("success", "at_least = 0.9") + more, head), path, status)
+
+    found = of("new", 0)
+    assert found["findings"][0]["estimate"]["n_trials"] == 60
+    assert (
+        'new is its arm baseline. Others are named with theirs, such as "new, perturbed:x".'
+        in found["limits"]
+    )
+    assert of("new, baseline", 0)["findings"] == found["findings"]
+    assert of("new, perturbed:x", 1)["gate"] == "fail"
+    against = '[regression]\nbaseline = "old, perturbed:x"\nsuccess = 0.1\n'
+    worse = of("new, perturbed:x", 1, against)
+    assert worse["findings"][1]["verdict"] == "fail" and worse["system"] == "new, perturbed:x"
+    named = rules(tmp_path, rule("success", "at_least = 0.9"), 'schema = "seatrial/gate@1"\n')
+    assert 'holds "new", "old", "new, perturbed:x", "old, perturbed:x". Name one' in str(
+        run("gate", named, path).exception
+    )
+
+
+def test_a_quantile_says_how_many_trials_leave_it_unknown(tmp_path):
+    times = {"elapsed_us": lambda task, _: None if task in ("t1", "t2") else 10**6}
+    outcomes = {f"t{n}": [None if n == 3 else True] for n in range(40)}
+    path = table(tmp_path / "holes.csv", trials("new", outcomes, **times))
+    body = rule("elapsed_seconds_p95", "at_most = 9") + rule("elapsed_seconds_p95", "at_most = 9", "cap = 90")
+    plain, capped = judged(rules(tmp_path, body), path, 1)["findings"]
+    time = "No quantile: elapsed_seconds is unknown in 2 of 40 valid trials"
+    assert plain["reason"].endswith(f"{time}.")
+    assert capped["reason"].endswith(f"{time}, and the outcome is unknown in 1 of 40 valid trials.")
+    assert (plain["estimate"]["n_tasks"], plain["estimate"]["n_trials"]) == (40, 40)
+
+
+def test_what_nobody_says_of_people_is_told_once_for_each_system(tmp_path, records):
+    body = rule("success", "at_least = 0.8") + '[regression]\nbaseline = "old"\nsuccess = 0.02\n'
+    told = [limit for limit in judged(rules(tmp_path, body), records, 0)["limits"] if "nobody says" in limit]
+    assert [limit.split(" nobody")[0] for limit in told] == [
+        f"Of 200 valid trials of {name}" for name in ("new", "old")
+    ]
+
+
 def test_one_task_passes_nothing_however_many_trials(tmp_path):
     path = table(tmp_path / "one.csv", trials("new", {"t": [True] * 200}))
     (one,) = judged(rules(tmp_path, rule("success", "at_least = 0.9")), path, 1)["findings"]

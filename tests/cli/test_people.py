@@ -128,8 +128,8 @@ def test_a_table_that_says_nothing_of_people_is_pooled_and_says_so(tmp_path):
     found = data("estimate", "rate", path)
     assert [one["system"] for one in found["lines"]] == ["s"]
     assert (
-        "Of 40 valid trials nobody says whether a person edited a call or acted. Their source says so of no "
-        "trial, and they count as their systems' own."
+        "Of 40 valid trials of s nobody says whether a person edited a call or acted. Their source says so "
+        "of no trial, and they count as its own."
     ) in found["limits"]
     unsaid = trials(
         "s", {task: [True] for task in TASKS}, human_machine=lambda t, _: None if t in TAKEN else False

@@ -8,6 +8,7 @@ from seatrial.estimate.fork_effect import (
     STATES,
     UNIT,
     amount_effect,
+    counted_once,
     outcome_effect,
     over_states,
     rate_of_forks,
@@ -95,3 +96,15 @@ def test_effects_of_drawn_states_are_averaged() -> None:
     assert found.n_trials == 3
     assert over_states([0.0, None], "t").value is None
     assert over_states([0.5], "t").low is None
+
+
+def test_copies_are_one_observation_without_an_interval() -> None:
+    rate = counted_once(rate_of_forks([True] * 3), 3, 1)
+    assert (rate.value, rate.low, rate.high, rate.n_trials) == (1, None, None, 1)
+    assert rate.notes[-1] == "No interval: 3 copies of one trial count once."
+    for all_of_them in (outcome_effect([(True, False)] * 3), amount_effect([(4.0, 3.0)] * 3)):
+        effect = counted_once(all_of_them, 3, 2)
+        assert (effect.value, effect.low, effect.high, effect.n_trials) == (1, None, None, 2)
+        assert [note for note in effect.notes if note.startswith("No interval")] == [rate.notes[-1]]
+    assert "would be a copy" in counted_once(rate_of_forks([False]), 1, 1).notes[-1]
+    assert counted_once(rate, 0, 1) is rate

@@ -150,6 +150,18 @@ def test_curves_that_do_not_fall_have_no_horizon_unless_they_stay_on_one_side():
     assert math.isnan(crossings(line(1.0, -0.5)._replace(converged=np.array([False])), (0.5,), 1, 64)[0, 0])
 
 
+@pytest.mark.parametrize(
+    ("won", "where"), [((3, 4, 5), "it stays above 50 %"), ((0, 1, 2), "it stays below 50 %"),
+                       ((1, 3, 5), "it crosses 50 %")],
+)  # fmt: skip
+def test_a_fitted_curve_that_rises_has_no_horizon_on_whichever_side_it_stays(won, where):
+    outcomes = {f"t{n}": [i < wins for i in range(5)] for n, wins in enumerate(won)}
+    found = horizon(outcomes, {"t0": 2.0, "t1": 8.0, "t2": 32.0}, rng(), HorizonOptions(draws=200))
+    assert found.rises and found.slope > 0
+    assert (at(found).estimate.value, at(found).fitted, at(found).shown) == (None, None, "undefined")
+    assert at(found).place == "undefined" and any(where in note for note in at(found).estimate.notes)
+
+
 def test_rising_draws_are_counted_and_taken_both_ways():
     outcomes = {"a": [True, False], "b": [False, True], "c": [True, False], "d": [True, False, True]}
     minutes = {"a": 2.0, "b": 4.0, "c": 16.0, "d": 30.0}

@@ -142,7 +142,9 @@ def test_what_is_unknown_stays_so():
     )
     found = changes(hole, BASE)
     for measure in ("p95", "unit_cost"):
-        assert found[measure]["all"].value is None and "No change" in found[measure]["all"].notes[-1]
+        assert found[measure]["all"].value is None
+        assert "The change is unknown" in found[measure]["all"].notes[-1]
+    assert "1 of 150 values of the candidate are unknown" in found["p95"]["all"].notes[-1]
     assert gate(regression_rules(MARGINS), found).verdict == "insufficient evidence"
 
 

@@ -87,7 +87,8 @@ def test_rules(target, rule, value, expected):
         ),
         ("batch", '"x"', "  ", '"  " is no name'),
         ("terminal_class", '"x"', "won", 'unknown value "won"'),
-        ("terminal_class", '"x"', "", "terminal_class is unknown"),
+        ("terminal_class", '"x"', "", 'terminal_class is unknown.*values = { "" = "unknown"'),
+        ("terminal_class", '{ column = "x", missing = ["-"] }', "-", "Take it from missing"),
         ("score", '"y"', "1", 'has no column "y", which the mapping takes score from'),
     ],
 )

@@ -157,6 +157,18 @@ def test_a_fault_that_never_bit_costs_nothing():
         2,
         0,
     )
+    # It was over before it was seen, so that no part of its cost is one of finding it.
+    assert (found.observed_step, found.detect_actions, found.redo_actions) == (3, None, None)
+
+
+def test_leaving_alone_what_is_cosmetic_is_no_damage():
+    task = msgspec.structs.replace(
+        TASK, perturbation=[msgspec.structs.replace(p, strength="cosmetic") for p in TASK.perturbation]
+    )
+    found = blind().record(task, table(task, BLIND))
+    assert (found.delivered, found.detected, found.rollback_paths) == (True, False, 0)
+    assert (found.wrong_actions_after, found.polluted_products, found.polluted_left) == (None,) * 3
+    assert (found.chain_broke_at, found.chain_held) == (None, None)
 
 
 def test_earlier_work_that_the_disturbance_spared_must_still_stand():

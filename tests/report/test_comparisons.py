@@ -118,12 +118,23 @@ def test_differing_tasks_and_words_are_refused_with_a_reason():
     assert found[0].estimate.notes == ["stop_reason is no number, so systems cannot be compared on it."]
 
 
-def test_each_arm_is_compared_and_the_primary_ones_adjusted_together():
+def test_the_primary_comparison_is_on_the_baseline_and_other_arms_are_explored():
     records = [r for arm in ("baseline", "disturbed") for r in trials("careful", 9, arm=arm)]
     records += [r for arm in ("baseline", "disturbed") for r in trials("hasty", 4, arm=arm)]
     found, _ = compared(records, primary=PRIMARY)
     primary = [c for c in found if c.role == "primary"]
-    assert [c.arm for c in primary] == ["baseline", "disturbed"]
+    assert [c.arm for c in primary] == ["baseline"]
+    assert primary[0].p_adjusted == primary[0].p
+    same = [(c.arm, c.measure) for c in found if c.measure == PRIMARY["measure"] and c.role == "exploratory"]
+    assert same == [("disturbed", PRIMARY["measure"])]
+
+
+def test_without_a_baseline_each_arm_is_primary_and_adjusted_together():
+    records = [r for arm in ("one", "two") for r in trials("careful", 9, arm=arm)]
+    records += [r for arm in ("one", "two") for r in trials("hasty", 4, arm=arm)]
+    found, _ = compared(records, primary=PRIMARY)
+    primary = [c for c in found if c.role == "primary"]
+    assert [c.arm for c in primary] == ["one", "two"]
     assert primary[0].p_adjusted == pytest.approx(2 * primary[0].p)
 
 

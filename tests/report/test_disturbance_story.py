@@ -11,18 +11,19 @@ from tests.report.test_disturbances import FIRED, MISSED, SEEN, killed, record
 def test_a_trial_that_got_over_it(disturbed_run: Path):
     assert trial_detail(disturbed_run, "t-2")["disturbance"] == [
         "limits (state, core) fired at step 2.",
-        "The agent saw it at step 5, after 1 wrong action.",
-        "Overcome from step 7 on: 5 actions (detect/locate/restore/redo 3/2/0/0); the reference needs 3.",
-        "1 path rested on what was wrong; 0 still do at the end.",
+        "The agent saw it at step 5, after 1 uninformed action.",
+        "Overcome from step 7 on: 5 actions (detect/locate/restore/redo 3/2/0/0); the declared reference "
+        "needs 3.",
+        "1 path rested on uninformed work; at the end 0 stand as it left them.",
     ]
 
 
 def test_a_trial_that_never_saw_it(disturbed_run: Path):
     assert trial_detail(disturbed_run, "t-4")["disturbance"] == [
         "limits (state, core) fired at step 2.",
-        "The agent never saw it: 1 wrong action until the end.",
+        "The agent never saw it: 1 uninformed action until the end.",
         "Not overcome.",
-        "2 paths rested on what was wrong; 2 still do at the end.",
+        "2 paths rested on uninformed work; at the end 2 stand as it left them.",
         "The chain broke at: observed.",
         "Why it did not succeed: state, from step 2 (confidence 0.8), then verification.",
     ]
@@ -41,6 +42,34 @@ def test_what_never_came_about_and_what_was_not_planned(disturbed_run: Path):
 def test_a_placebo_fires_and_that_is_all():
     quiet = record("x", "perturbed:calm", **{**FIRED, "perturbation_kind": "placebo", "firings": 1})
     assert disturbance_story(quiet) == ["limits (placebo) fired at step 2."]
+
+
+def test_no_damage_is_told_of_what_is_cosmetic():
+    ignored = {**FIRED, "strength": "cosmetic", "firings": 1, "detected": False, "recovered": True}
+    assert disturbance_story(
+        record("x", "perturbed:limits", recovered_step=2, recovery_cost=0.0, **ignored)
+    ) == [
+        "limits (state, cosmetic) fired at step 2.",
+        "The agent never saw it.",
+        "It called for no recovery; what it concerns is right at the end.",
+    ]
+    assert disturbance_story(record("x", "perturbed:limits", **{**ignored, "recovered": None}))[-1] == (
+        "It called for no recovery; whether what it concerns is right at the end is unknown."
+    )
+
+
+def test_a_cost_is_divided_only_where_the_parts_add_up_to_it():
+    early = {**FIRED, **SEEN, "recovered_step": 4, "recovery_cost": 2.0, "oracle_cost": None}
+    told = disturbance_story(record("x", "perturbed:limits", **early))
+    assert told[-1] == "Overcome from step 4 on: 2 actions, before it was seen."
+    unseen = record("x", "perturbed:limits", **{**early, "detected": False, "observed_step": None})
+    assert disturbance_story(unseen)[-1] == "Overcome from step 4 on: 2 actions, without its being seen."
+
+
+def test_what_rests_on_a_polluted_channel_is_told_as_that():
+    read = {**FIRED, **SEEN, "polluted_products": 2, "polluted_left": None}
+    told = disturbance_story(record("x", "perturbed:limits", **read))
+    assert told[-1] == "2 paths rested on what was planted; at the end unknown stand as it left them."
 
 
 def test_a_kill_and_what_came_of_it():

@@ -105,6 +105,35 @@ def test_a_placebo_has_a_drop_and_nothing_to_see():
     assert (arm.latency, arm.amplification, arm.chain, arm.broke_at) == (None, None, [], {})
 
 
+def test_where_there_is_nothing_to_see_or_to_recover_from_no_trial_is_counted_as_having_failed_to():
+    (calm,) = arms(paired(3, perturbation_kind="placebo", perturbation="calm"))
+    counts = calm.delivery
+    assert (counts.delivered, counts.detected, counts.unknown_detected) == (3, None, None)
+    assert (counts.recovered, counts.unknown_recovered, counts.fully_recovered) == (None, None, None)
+    (mild,) = arms(paired(3, strength="cosmetic", detected=False, recovered=True))
+    assert (mild.delivery.detected, mild.delivery.unknown_detected) == (0, 0)
+    assert (mild.delivery.recovered, mild.delivery.unknown_fully) == (None, None)
+    assert (mild.amplification, mild.costs, mild.chain, mild.broke_at) == (None, [], [], {})
+    assert mild.latency.miss_rate.value == 1
+    records = paired(3, strength="cosmetic", detected=True, recovered=True)
+    lines = {line.arm: line for line in condition_lines(cells(records, records))}
+    assert lines["perturbed:limits"].recovery.reached == 0
+
+
+def test_the_means_of_the_parts_are_over_the_trials_in_which_they_add_up():
+    whole = {"detect_actions": 3, "locate_actions": 2, "restore_actions": 0, "redo_actions": 1}
+    records = paired(3, **SEEN, **whole, recovery_cost=6.0)
+    records[-1] = record(
+        "d-f/2", "perturbed:limits", "f/2", **FIRED, **SEEN, detect_actions=9, recovery_cost=0.0
+    )
+    (arm,) = arms(records)
+    costs = {mean.measure: mean for mean in arm.costs}
+    parts = [costs[name] for name in whole]
+    assert [(mean.known, mean.of) for mean in parts] == [(2, 3)] * 4
+    assert sum(mean.estimate.value for mean in parts) == 6
+    assert (costs["recovery_cost"].known, costs["recovery_cost"].estimate.value) == (3, 4)
+
+
 def test_a_placebo_has_no_strength_in_any_table_or_sentence():
     groups = cells(records := paired(2, perturbation_kind="placebo", perturbation="calm"), records)
     section = disturbance_section(groups, 7)

@@ -183,7 +183,7 @@ def test_no_trial_of_ones_own_and_trials_of_which_it_is_unknown_are_told():
     )
     assert "between 0.0 % and 50.0 %" in unsaid[0]
     (pooled,) = people_limits(sorted_out(record("1"), record("2")))
-    assert pooled.startswith("Of 2 valid trials nobody says whether a person edited a call or acted.")
+    assert pooled.startswith("Of 2 valid trials of s nobody says whether a person edited a call or acted.")
 
 
 def test_without_people_nothing_is_said_and_no_stratum_is_made():

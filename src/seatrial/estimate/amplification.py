@@ -1,8 +1,9 @@
-"""What overcoming a disturbance costs, against the least it can cost (D4).
+"""What overcoming a disturbance costs, against a reference recovery (D4).
 
-(C_disturbed − C_base)/C_oracle, trial by trial: near 1 the extra cost is near the known least, above 1
-detection, rollback or replay wasted something. Only trials that recovered have such a cost. Putting a large
-number in for the others would make the mean arbitrary, so the recovery rate stands beside it instead.
+(C_disturbed − C_base)/C_oracle, trial by trial: near 1 the extra cost is near that of the reference, above 1
+detection, rollback or replay wasted something, and below 1 the baseline had paid for part of it already. Only
+trials that recovered have such a cost. A large number for the others would make the mean arbitrary, so
+the recovery rate stands beside it instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
         recovered: null where a verdict is unknown.
         extra: cost of the disturbed trial minus that of its partner; null where either is unknown or there is
             no partner.
-        oracle: cost of the reference recovery, above 0; null where not calibrated.
+        oracle: cost of the reference recovery, above 0; null where not declared.
     """
 
     recovered: bool | None

@@ -7,7 +7,8 @@ results had 0.1, which moved some by 45 %; 1e-5 is their later choice and the de
 
 The bootstrap draws families, tasks inside them and trials inside those. Draws without a horizon are counted
 and shown: of one class only they stand at zero or infinity; a curve that rises with length and crosses p
-inside the measured range, or that has no finite optimum, has none, and is taken both ways by the interval.
+inside the measured range, or that has no finite optimum, has none, and is taken both ways by the interval. A
+drawn curve that rises on one side of p stands there too; where the fitted one rises there is no horizon.
 """
 
 import math
@@ -19,6 +20,7 @@ import numpy as np
 from seatrial.estimate.bootstrap import percentile_interval
 from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.horizon_draws import (
+    FALLING,
     DrawnHorizons,
     HorizonData,
     HorizonOptions,
@@ -73,6 +75,8 @@ class Horizon(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         horizons: one for each chance asked.
         intercept, slope: of log-odds against log2 minutes; null without a fit.
+        rises: whether fitted success does not fall with length, so that there is no horizon; null without a
+            fit, or where unknown outcomes leave it open.
         shortest, longest: the measured range in minutes; ``longest`` is 16 hours at most.
         n_families: families among the tasks.
         draws: bootstrap samples.
@@ -85,6 +89,7 @@ class Horizon(msgspec.Struct, frozen=True, kw_only=True):
     horizons: list[HorizonAt]
     intercept: float | None = None
     slope: float | None = None
+    rises: bool | None = None
     shortest: float | None = None
     longest: float | None = None
     n_families: int = 0
@@ -162,13 +167,15 @@ def _known(
     values = crossings(fits, asked.chances, shortest, longest)[0]
     drawn = draw_horizons(data, asked, rng)
     curve = (float(fits.intercept[0]), float(fits.slope[0]))
+    rises = bool(fits.converged[0]) and curve[1] >= FALLING
     return Horizon(
         horizons=[
-            _at(data, drawn, (chance, float(values[place]), place), given, asked)
+            _at(data, drawn, (chance, float(values[place]), place), given, asked, rises)
             for place, chance in enumerate(asked.chances)
         ],
         intercept=curve[0],
         slope=curve[1],
+        rises=rises,
         shortest=shortest,
         longest=longest,
         n_families=families,
@@ -187,16 +194,23 @@ def _at(
     at: tuple[float, float, int],
     given: Outcomes,
     asked: HorizonOptions,
+    rises: bool,
 ) -> HorizonAt:
-    """One horizon with its interval; undefined draws count as 0 for its low end, as infinite for its high."""
+    """One horizon with its interval; undefined draws count as 0 for its low end, as infinite for its high.
+
+    A curve that does not fall has no horizon, on whichever side of the chance it stays.
+    """
     chance, fitted, column = at
     sample = drawn.horizons[:, column]
+    side = fitted
+    fitted = math.nan if rises else fitted
     undefined = np.isnan(sample)
     low = percentile_interval(np.where(undefined, 0.0, sample), asked.level)[0]
     high = percentile_interval(np.where(undefined, np.inf, sample), asked.level)[1]
     shortest, longest = data.range
     place = place_of(fitted, shortest, longest)
-    notes = scope_notes(given) + _place_notes(place, shortest, longest) + _human_notes(data, asked)
+    told = [_rising_note(chance, side)] if rises else _place_notes(place, shortest, longest)
+    notes = scope_notes(given) + told + _human_notes(data, asked)
     if undefined.any():
         notes.append(f"{int(undefined.sum())} of {asked.draws} draws have no horizon: taken both ways.")
     if low < shortest or high > longest:
@@ -269,8 +283,17 @@ def _place_notes(place: Place, shortest: float, longest: float) -> list[str]:
         "inside": [],
         "below range": [f"Below the measured range: less than {shortest:.4g} min."],
         "beyond range": [f"Beyond the measured range: more than {longest:.4g} min."],
-        "undefined": ["No horizon: fitted success does not fall with length, or has no finite optimum."],
+        "undefined": ["No horizon: the fit has no finite optimum."],
     }[place]
+
+
+def _rising_note(chance: float, side: float) -> str:
+    """What a curve that does not fall says of a chance: it crosses it, or stays on one side of it."""
+    where = "it crosses" if math.isnan(side) else "it stays above" if side > 0 else "it stays below"
+    return (
+        f"No horizon: fitted success does not fall with length; {where} {100 * chance:g} % in the measured "
+        "range."
+    )
 
 
 def _human_notes(data: HorizonData, asked: HorizonOptions) -> list[str]:
@@ -341,4 +364,7 @@ def _between(worst: Horizon, best: Horizon, unknown: int) -> Horizon:
     }
     # The bins take unknown outcomes both ways by themselves; no one curve goes beside them.
     bins = [msgspec.structs.replace(part, fitted=None) for part in worst.bins]
-    return msgspec.structs.replace(worst, horizons=horizons, intercept=None, slope=None, bins=bins, **counts)
+    rises = worst.rises if worst.rises == best.rises else None
+    return msgspec.structs.replace(
+        worst, horizons=horizons, intercept=None, slope=None, rises=rises, bins=bins, **counts
+    )

@@ -29,6 +29,7 @@ from seatrial.estimate.trials import (
 
 # Log of the farthest ratio that is looked at, either way from the one found: a billion.
 FARTHEST_RATIO = math.log(1e9)
+_NAMES = ("candidate", "baseline")
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,10 +128,9 @@ def _only(side: Side, tasks: Set[str]) -> Side:
 def _changes(
     candidate: Side, baseline: Side, rng: np.random.Generator, level: float, draws: int
 ) -> dict[str, Estimate]:
-    names = ("candidate", "baseline")
     alpha = 1 - level
-    success = paired_difference(candidate.success, baseline.success, rng, alpha=alpha, names=names)
-    broken = paired_difference(candidate.violations, baseline.violations, rng, alpha=alpha, names=names)
+    success = paired_difference(candidate.success, baseline.success, rng, alpha=alpha, names=_NAMES)
+    broken = paired_difference(candidate.violations, baseline.violations, rng, alpha=alpha, names=_NAMES)
     return {
         "success": success.difference,
         "violations": broken.difference,
@@ -172,7 +172,7 @@ def quantile_change(
     what = f"P{100 * share:g} of candidate over baseline, less 1; sign flips of tasks, inverted"
     both = (measured(candidate), measured(baseline))
     if any(map(count_unknown, both)) or not both[0]:
-        return say(None, NO_ENDS, what, said, [_unknown_change(dict(zip(_SIDES, both, strict=True)))])
+        return say(None, NO_ENDS, what, said, [_unknown_change(both)])
     sides = [_Side(all_known(side, "quantile_change")) for side in both]
     one, other = (side.quantile(share) for side in sides)
     value = float(_ratio(np.array(one), np.array(other)))
@@ -241,14 +241,14 @@ def unit_cost_change(
     return say(None if math.isnan(value) else float(value), ends[:2], what, said, ends[2])
 
 
-def _unknown_change(sides: Mapping[str, Outcomes]) -> str:
-    """Why a change is unknown, by side."""
+def _unknown_change(sides: tuple[Values, Values]) -> str:
+    """Why a change of candidate against baseline is unknown."""
     told = [
-        f"{lost} of {count_trials(side)} values of the {name} are"
-        for name, side in sides.items()
+        f"{lost} of {count_trials(side)} values of the {name}"
+        for name, side in zip(_NAMES, sides, strict=True)
         if (lost := count_unknown(side))
     ]
-    return f"The change is unknown: {' and '.join(told) if told else 'no trial is valid'}."
+    return f"The change is unknown: {' and '.join(told)} are unknown." if told else "No valid trial."
 
 
 class _Side:

@@ -32,5 +32,7 @@ def format_named(name: str) -> Format:
         UsageError: there is none; names those there are.
     """
     if name not in FORMATS:
-        raise UsageError(f"import: there is no format {name!r}. {ended(choose(name, FORMATS, 'one of these'))}")
+        raise UsageError(
+            f"import: there is no format {name!r}. {ended(choose(name, FORMATS, 'one of these'))}"
+        )
     return FORMATS[name]

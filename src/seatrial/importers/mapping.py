@@ -59,7 +59,7 @@ class Mapping(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         columns: by target, in the file's order.
         constants: by target.
-        missing: words that mean unknown in every column; an empty cell does unless the column's values list it.
+        missing: words that mean unknown in every column; an empty cell does too, unless ``values`` has it.
         ignore: columns of the source that are left out on purpose.
         limits: what the rows cannot say, in the author's words.
         separator: one character between the cells of a CSV.

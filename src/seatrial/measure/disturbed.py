@@ -27,7 +27,8 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
     """What was planned and whether it came about. Names are the TrialRecord's columns.
 
     Attributes:
-        oracle_cost: actions of the reference recovery, as calibrated.
+        oracle_cost: actions of the reference recovery, as the task declares; no journal says whether it was
+            calibrated.
         delivered: everything that the arm plans came about; null for an arm that plans nothing.
         firings: how often the perturbation fired; null without one.
         understood_step: first report that states what changed.
@@ -68,7 +69,8 @@ def measure_disturbance(scene: Scene, strict: bool | None) -> dict[str, Any]:
             understood=understood,
             full_recovery=full_recovery(recovery, measure_belief(scene)),
         )
-        if firing.spec.kind != "placebo":
+        # Nobody has to get over what is cosmetic: leaving it alone breaks no chain.
+        if firing.spec.kind != "placebo" and firing.spec.strength != "cosmetic":
             chain = measure_mechanism(links(firing, detection, understood, recovery, strict))
     parts: Sequence[msgspec.Struct] = (found, detection, recovery, effects, chain)
     return {name: value for part in parts for name, value in msgspec.structs.asdict(part).items()}

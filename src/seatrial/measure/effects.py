@@ -18,7 +18,8 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         wrong_actions_after: actions between the firing and its first sight (the end when it was never seen)
-            that failed, were denied, or changed what an affected subgoal reads.
+            that failed, were denied, or changed what an affected subgoal reads: actions not informed of what
+            changed, whose results may be right all the same. Null where the disturbance is cosmetic.
         polluted_products: paths those that wrote left behind, and paths that actions resting on them wrote.
             Of a polluted channel: the same from the actions that read it.
         polluted_left: of these, paths that stand at the end as such an action left them.
@@ -49,6 +50,9 @@ def measure_effects(scene: Scene, firing: Firing, detected: bool | None, observe
     if polluters is None and detected is None:
         return Effects()
     back = None if detected is None else (rollbacks(scene, since) if detected else 0)
+    if firing.spec.strength == "cosmetic":
+        # It makes nothing wrong, so that no work done without knowing of it is tainted.
+        return Effects(rollback_paths=back, first_correct_step=correct)
     if polluters is None:
         until = scene.end + 1 if observed is None else observed
         wrong = [

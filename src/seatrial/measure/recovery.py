@@ -23,7 +23,8 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
         repaired_step: first step after the firing at which the condition comes to hold; null when it never
             does, and when it held all along.
         recovered_step: step from which on it holds to the end; the firing's own when it was never lost.
-        recovery_cost: actions from the firing to ``recovered_step``: the sum of the four parts.
+        recovery_cost: actions from the firing to ``recovered_step``: the sum of the four parts, where these
+            are known. They are null where it was overcome before it was seen: nothing was found on the way.
         kept_work, undone_work: subgoals that passed before the firing, that it does not affect and that the
             goal at the end still has, by whether they pass at the end.
     """
@@ -57,7 +58,7 @@ def measure_recovery(scene: Scene, firing: Firing, observed: int | None) -> Reco
         repaired_step=repaired,
         recovered_step=step,
         recovery_cost=None if step is None else float(step - firing.step),
-        detect_actions=None if observed is None else observed - firing.step,
+        detect_actions=detection_cost(firing, observed, step),
         locate_actions=locate,
         restore_actions=restore,
         redo_actions=redo,
@@ -136,6 +137,13 @@ def _by_file(scene: Scene, firing: Firing) -> tuple[bool | None, int | None, int
     return right, first, since
 
 
+def detection_cost(firing: Firing, observed: int | None, recovered: int | None) -> int | None:
+    """Actions from the firing to the sight; null where there was none, or only after it was overcome."""
+    if observed is None or (recovered is not None and recovered < observed):
+        return None
+    return observed - firing.step
+
+
 Parts = tuple[int | None, int | None, int | None]
 
 
@@ -146,9 +154,9 @@ def cost_parts(scene: Scene, firing: Firing, observed: int | None, recovered: in
     disturbance changed or that an affected subgoal reads. The other is the last such action that changes one
     which stood already when the disturbance was seen; what is left after it is redone work.
     """
-    if observed is None or scene.trail is None:
+    if observed is None or recovered < observed or scene.trail is None:
         return None, None, None
-    if recovered <= observed:
+    if recovered == observed:
         return 0, 0, 0
     names = affected(scene, firing)
     standing, first, last = standing_paths(scene, observed), None, None

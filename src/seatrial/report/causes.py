@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.estimate.chain import ChainLink, condition_chain
 from seatrial.records.trial import TrialRecord
-from seatrial.report.disturbances import PLACEBO, by_task
+from seatrial.report.disturbances import COSMETIC, PLACEBO, by_task
 from seatrial.report.tables import WHOLE, Cell
 
 CONDITIONS = ("local ability", "state kept", "verified right")
@@ -85,7 +85,12 @@ def condition_lines(groups: Iterable[Cell]) -> list[ConditionLine]:
     for cell in groups:
         if cell.stratum != WHOLE:
             continue
-        disturbed = [r for r in cell.valid if r.delivered and r.perturbation_kind not in (None, PLACEBO)]
+        harmless = (None, PLACEBO)
+        disturbed = [
+            r
+            for r in cell.valid
+            if r.delivered and r.perturbation_kind not in harmless and r.strength != COSMETIC
+        ]
         met = condition_chain(
             by_task(disturbed, lambda r: (r.detected, r.recovered)), ("detected", "recovered")
         )

@@ -10,6 +10,7 @@ from seatrial.estimate.estimate import Estimate
 from seatrial.estimate.mcnemar import McNemar
 from seatrial.estimate.means import ANYTHING
 from seatrial.estimate.multiplicity import ADJUSTED_AWAY, benjamini_hochberg, holm
+from seatrial.records.arms import BASELINE
 from seatrial.records.people import stands_apart
 from seatrial.records.trial import TrialRecord
 from seatrial.report.tables import GROUP, QUANTITIES, RATES, WHOLE, Cell, limits_of
@@ -104,9 +105,11 @@ def read_plan(experiment: Mapping[str, Any]) -> Plan:
 def compare_systems(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> list[Comparison]:
     """All comparisons of outcome in a report, arm by arm.
 
-    The declared pair or pairs on the declared measure are primary. Where there are just two systems they are
-    also explored on success and progress, and on safe success within each horizon group. More than two
-    systems without a declaration are not compared: so many comparisons would find a difference by chance.
+    The declared pair or pairs on the declared measure are primary: on the baseline where the experiment has
+    one, so that arms added later change neither the primary comparison nor its adjustment. In other arms the
+    same is explored. Where there are just two systems they are also explored on success and progress, and on
+    safe success within each horizon group. More than two systems without a declaration are not compared: so
+    many comparisons would find a difference by chance.
 
     Args:
         groups: the cells of the main table.
@@ -118,12 +121,16 @@ def compare_systems(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> li
     plan = read_plan(experiment)
     every = list(groups)
     whole = [cell for cell in every if cell.stratum == WHOLE]
+    with_baseline = BASELINE in (experiment.get("arms") or {cell.arm for cell in whole})
     rng = np.random.default_rng(plan.seed)
     primary: list[Comparison] = []
     explored: list[Comparison] = []
     for a, b in declared_pairs(whole, plan) if plan.measure else ():
         quality = QUALITY if plan.measure in PROCESS else None
-        primary.append(compare(a, b, str(plan.measure), ("primary", plan.alpha), rng, quality))
+        if a.arm == BASELINE or not with_baseline:
+            primary.append(compare(a, b, str(plan.measure), ("primary", plan.alpha), rng, quality))
+        else:
+            explored.append(compare(a, b, str(plan.measure), ("exploratory", plan.alpha), rng, quality))
     for a, b in only_pairs(whole, plan):
         declared = {a.system, b.system} <= set(plan.systems)
         measures = [m for m in EXPLORED if not (declared and m == plan.measure)]
@@ -136,7 +143,7 @@ def compare_systems(groups: Iterable[Cell], experiment: Mapping[str, Any]) -> li
 
 
 def declared_pairs(cells: Iterable[Cell], plan: Plan) -> list[tuple[Cell, Cell]]:
-    """The pairs that the experiment declared, in each arm."""
+    """The pairs of systems that the experiment declared, in each arm."""
     found = []
     for by_system in by_arm(cells):
         declared = [by_system[name] for name in plan.systems if name in by_system]

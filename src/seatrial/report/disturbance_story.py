@@ -7,6 +7,8 @@ from seatrial.records.arms import INTERRUPTED, read_arm
 from seatrial.records.trial import TrialRecord
 from seatrial.report.wording import UNKNOWN, counted, number, plain
 
+COSMETIC = "cosmetic"
+
 
 def disturbance_story(record: TrialRecord, changes: Sequence[GoalChange] = ()) -> list[str]:
     """What happened, in order; empty for a trial that was not to be disturbed and changed no goal.
@@ -58,11 +60,13 @@ def seen(record: TrialRecord) -> Iterator[str]:
     if record.detected is None:
         yield "Whether the agent saw it is unknown."
         return
-    wrong = "" if record.wrong_actions_after is None else counted(record.wrong_actions_after, "wrong action")
+    # Not informed is not wrong: whether what such an action left is right, the verdicts say.
+    without = record.wrong_actions_after
+    uninformed = "" if without is None else counted(without, "uninformed action")
     if not record.detected:
-        yield f"The agent never saw it{f': {wrong} until the end' if wrong else ''}."
+        yield f"The agent never saw it{f': {uninformed} until the end' if uninformed else ''}."
         return
-    until = f", after {wrong}" if record.wrong_actions_after else ""
+    until = f", after {uninformed}" if without else ""
     yield f"The agent saw it at step {record.observed_step}{until}."
     if record.understood is not None:
         said = (
@@ -77,13 +81,16 @@ def mended(record: TrialRecord) -> Iterator[str]:
     """Whether it was overcome, at what cost, and where the chain broke."""
     if record.fired_step is None or record.perturbation_kind == "placebo":
         return
+    if record.strength == COSMETIC:
+        yield untouched(record)
+        return
     if record.recovered_step is not None:
-        parts = (record.detect_actions, record.locate_actions, record.restore_actions, record.redo_actions)
-        shares = "/".join(map(plain, parts))
-        least = "" if record.oracle_cost is None else f"; the reference needs {number(record.oracle_cost)}"
+        least = ""
+        if record.oracle_cost is not None:
+            least = f"; the declared reference needs {number(record.oracle_cost)}"
         yield (
-            f"Overcome from step {record.recovered_step} on: {plain(record.recovery_cost)} actions "
-            f"(detect/locate/restore/redo {shares}){least}."
+            f"Overcome from step {record.recovered_step} on: {plain(record.recovery_cost)} actions"
+            f"{split(record)}{least}."
         )
     elif record.recovered is not None:
         yield "Overcome at the end." if record.recovered else "Not overcome."
@@ -92,11 +99,31 @@ def mended(record: TrialRecord) -> Iterator[str]:
     if record.polluted_products:
         left = UNKNOWN if record.polluted_left is None else str(record.polluted_left)
         paths = counted(record.polluted_products, "path")
-        yield f"{paths} rested on what was wrong; {left} still do at the end."
+        # Of a polluted channel, and of it alone, nobody counts uninformed actions.
+        basis = "what was planted" if record.wrong_actions_after is None else "uninformed work"
+        yield f"{paths} rested on {basis}; at the end {left} stand as it left them."
     if record.undone_work:
         yield f"{counted(record.undone_work, 'subgoal')} that held before, and was spared, no longer holds."
     if record.chain_broke_at is not None and record.chain_broke_at != "none":
         yield f"The chain broke at: {record.chain_broke_at}."
+
+
+def untouched(record: TrialRecord) -> str:
+    """The end of a cosmetic disturbance, of which there is nothing to overcome."""
+    end = "whether what it concerns is right at the end is unknown"
+    if record.recovered is not None:
+        end = f"what it concerns is {'right' if record.recovered else 'not right'} at the end"
+    return f"It called for no recovery; {end}."
+
+
+def split(record: TrialRecord) -> str:
+    """How the cost of recovery is divided, where the parts add up to it."""
+    if record.detected is False:
+        return ", without its being seen"
+    if record.observed_step is not None and (record.recovered_step or 0) < record.observed_step:
+        return ", before it was seen"
+    parts = (record.detect_actions, record.locate_actions, record.restore_actions, record.redo_actions)
+    return f" (detect/locate/restore/redo {'/'.join(map(plain, parts))})"
 
 
 def killed(record: TrialRecord) -> Iterator[str]:

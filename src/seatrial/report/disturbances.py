@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PLACEBO = "placebo"
+PLACEBO, COSMETIC = "placebo", "cosmetic"
 CHAIN = ("visible", "observed", "understood", "repaired", "finished")
 BREAKS = (*CHAIN, "none", "unknown")
 # Enough for curves that are read by eye and shown to two digits.
 DRAWS = 500
-COSTS = ("detect_actions", "locate_actions", "restore_actions", "redo_actions", "recovery_cost")
+PARTS = ("detect_actions", "locate_actions", "restore_actions", "redo_actions")
 EFFECTS = ("wrong_actions_after", "polluted_products", "polluted_left", "rollback_paths", "kept_work",
            "undone_work", "residue_actions", "conflict_detected", "belief_missing", "belief_outdated",
            "belief_wrong", "stale_plan_items", "goal_version_errors", "unlearnt_outcomes",
@@ -49,19 +49,21 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
         planned: trials with an ended attempt.
         valid: of these, not ended for reasons of infrastructure.
         delivered: of the valid, those whose disturbance came about.
-        detected, recovered, fully_recovered: of the delivered.
-        unknown_detected, unknown_recovered, unknown_fully: of the delivered, where nobody can say.
+        detected, unknown_detected: of the delivered, seen and where nobody can say; null for a placebo, where
+            there is nothing to see.
+        recovered, unknown_recovered, fully_recovered, unknown_fully: likewise; null where nothing is to be
+            recovered from: a placebo, a cosmetic disturbance.
     """
 
     planned: int
     valid: int
     delivered: int
-    detected: int
-    unknown_detected: int
-    recovered: int
-    unknown_recovered: int
-    fully_recovered: int
-    unknown_fully: int
+    detected: int | None
+    unknown_detected: int | None
+    recovered: int | None
+    unknown_recovered: int | None
+    fully_recovered: int | None
+    unknown_fully: int | None
 
 
 class Mean(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +89,10 @@ class DisturbedArm(msgspec.Struct, frozen=True, kw_only=True):
         drop_delivered: the same over delivered trials only, where that is another set.
         latency: from firing to detection; null for a placebo and where nothing was delivered.
         adoption: from a change of goal to the first action that only the new goal asks for; null for others.
-        amplification: in actions; null for a placebo and where nothing was delivered.
+        amplification: in actions; null where nothing is to be recovered from and where nothing was delivered.
         extra: cost beyond the baseline partner's in other units than actions, over recovered trials.
-        costs: the four parts and their sum, over recovered trials.
+        costs: the cost of recovery over recovered trials, and its four parts over those of them in which all
+            four are known: these add up to ``recovery_cost`` in each trial.
         effects: what was done on the disturbed world, over delivered trials.
         chain: the mechanism chain, each link on its own denominator.
         broke_at: delivered trials by the link at which the chain broke; ``none`` and ``unknown`` too.
@@ -162,6 +165,7 @@ def disturbed_arm(cell: Cell, baseline: Cell | None, rng: "Generator") -> Distur
     some = next((r for r in cell.records if r.perturbation is not None), cell.records[0])
     delivered = [record for record in cell.valid if record.delivered]
     real = bool(delivered) and some.perturbation_kind != PLACEBO
+    harmful = real and some.strength != COSMETIC
     recovered = [record for record in delivered if record.recovered]
     goal = real and any(record.adopted is not None for record in delivered)
     return DisturbedArm(
@@ -171,17 +175,17 @@ def disturbed_arm(cell: Cell, baseline: Cell | None, rng: "Generator") -> Distur
         kind=some.perturbation_kind,
         strength=strength_of(some),
         scenario=some.scenario,
-        delivery=delivery(cell, delivered),
+        delivery=delivery(cell, delivered, some),
         drop=drop_from(baseline, cell.valid, rng),
         drop_delivered=drop_from(baseline, delivered, rng) if 0 < len(delivered) < len(cell.valid) else None,
         latency=latency_of(waits(delivered, detection), rng) if real else None,
         adoption=latency_of(waits(delivered, adoption), rng) if goal else None,
-        amplification=amplified(delivered, baseline) if real else None,
-        extra=extra_costs(recovered, baseline) if real else [],
-        costs=means(recovered, COSTS) if real else [],
+        amplification=amplified(delivered, baseline) if harmful else None,
+        extra=extra_costs(recovered, baseline) if harmful else [],
+        costs=recovery_costs(recovered) if harmful else [],
         effects=means(delivered, EFFECTS),
-        chain=condition_chain(by_task(delivered, links), CHAIN, ("understood",)) if real else [],
-        broke_at=broken_links(delivered) if real else {},
+        chain=condition_chain(by_task(delivered, links), CHAIN, ("understood",)) if harmful else [],
+        broke_at=broken_links(delivered) if harmful else {},
     )
 
 
@@ -190,18 +194,28 @@ def strength_of(record: TrialRecord) -> str | None:
     return None if record.perturbation_kind == PLACEBO else record.strength
 
 
-def delivery(cell: Cell, delivered: Sequence[TrialRecord]) -> Delivery:
-    """The denominators of one arm."""
+def delivery(cell: Cell, delivered: Sequence[TrialRecord], some: TrialRecord) -> Delivery:
+    """The denominators of one arm.
+
+    Args:
+        some: a trial of it that says what its disturbance is.
+    """
+    visible = some.perturbation_kind != PLACEBO
+    harmful = visible and some.strength != COSMETIC
+
+    def count(column: str, value: bool | None, applies: bool) -> int | None:
+        return sum(getattr(record, column) is value for record in delivered) if applies else None
+
     return Delivery(
         planned=len(cell.records),
         valid=len(cell.valid),
         delivered=len(delivered),
-        detected=sum(record.detected is True for record in delivered),
-        unknown_detected=sum(record.detected is None for record in delivered),
-        recovered=sum(record.recovered is True for record in delivered),
-        unknown_recovered=sum(record.recovered is None for record in delivered),
-        fully_recovered=sum(record.full_recovery is True for record in delivered),
-        unknown_fully=sum(record.full_recovery is None for record in delivered),
+        detected=count("detected", True, visible),
+        unknown_detected=count("detected", None, visible),
+        recovered=count("recovered", True, harmful),
+        unknown_recovered=count("recovered", None, harmful),
+        fully_recovered=count("full_recovery", True, harmful),
+        unknown_fully=count("full_recovery", None, harmful),
     )
 
 
@@ -283,6 +297,13 @@ def extra_costs(recovered: Sequence[TrialRecord], baseline: Cell | None) -> list
     return found
 
 
+def recovery_costs(recovered: Sequence[TrialRecord]) -> list[Mean]:
+    """The cost of recovery, and its parts over the trials in which all are known, so that they add up."""
+    whole = [record for record in recovered if all(getattr(record, part) is not None for part in PARTS)]
+    parts = [msgspec.structs.replace(mean, of=len(recovered)) for mean in means(whole, PARTS)]
+    return [*parts, *means(recovered, ("recovery_cost",))]
+
+
 def means(records: Sequence[TrialRecord], names: Iterable[str]) -> list[Mean]:
     """Mean of columns over the trials in which they are known; columns known nowhere are left out."""
     found = []
@@ -358,5 +379,5 @@ def flat_arm(arm: DisturbedArm) -> Mapping[str, object]:
     for name, estimate in named.items():
         for part in ("value", "low", "high"):
             line[f"{name}_{part}" if part != "value" else name] = estimate and getattr(estimate, part)
-    # A placebo has no chain: its cells are empty, and the columns are those of all arms.
+    # A placebo has no chain, nor has a cosmetic one: cells are empty, and the columns are those of all arms.
     return line | {f"broke_at_{link}": arm.broke_at.get(link) for link in BREAKS}

@@ -29,17 +29,18 @@ def people_limits(groups: Iterable[Cell], divided: str = STRATA) -> list[str]:
     found = [*apart, *([SELECTED] if apart else [])]
     for cell in whole:
         found += tier_sentences(cell, divided)
-    unsaid = sum(
-        record.human_machine is None
+    unsaid = Counter(
+        cell.system
         for cell in whole
         if not stands_apart(cell.system)
         for record in cell.valid
+        if record.human_machine is None
     )
-    if unsaid:
-        found.append(
-            f"Of {counted(unsaid, 'valid trial')} nobody says whether a person edited a call or acted. Their "
-            "source says so of no trial, and they count as their systems' own."
-        )
+    found += [
+        f"Of {counted(n, 'valid trial')} of {system} nobody says whether a person edited a call or acted. "
+        "Their source says so of no trial, and they count as its own."
+        for system, n in unsaid.items()
+    ]
     return found
 
 

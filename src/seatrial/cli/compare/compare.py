@@ -200,10 +200,11 @@ def _among_declared(
     if plan is None or found.p is None:
         return None, 1
     loaded = sides.chosen.loaded
-    this = ({sides.a.system, sides.b.system}, {sides.a.arm, sides.b.arm})
+    this = {sides.a.system, sides.b.system}
     tested = [found.p]
     for pair in declared_pairs(cells_of(loaded), plan):
-        if ({cell.system for cell in pair}, {cell.arm for cell in pair}) == this:
+        # As in the report, other arms are explored: what is declared is of one arm.
+        if {cell.system for cell in pair} == this or pair[0].arm != sides.a.arm:
             continue
         try:
             p = _difference(pair, measure, asked).p

@@ -123,9 +123,7 @@ def _pick(
     free = [name for name in cells if name not in names and not stands_apart(cells[name].system)]
     if names.count(None) != len(free) and None in names:
         what = "systems" if len({cell.arm for cell in cells.values()}) == 1 else "systems and arms"
-        raise UsageError(
-            f"{where}: holds {len(cells)} {what} ({listed(cells)}). Name two with --a and --b."
-        )
+        raise UsageError(f"{where}: holds {len(cells)} {what} ({listed(cells)}). Name two with --a and --b.")
     first, second = (name if name is not None else free.pop(0) for name in names)
     for name in (first, second):
         if stands_apart(cells[name].system):

@@ -213,6 +213,8 @@ def _line(
 ) -> Line:
     column = [one.chance for one in found.horizons].index(at.chance)
     shown = number_words(at.estimate.value, "minutes") if at.place == "inside" else f"{at.shown} ({at.place})"
+    if found.rises:
+        shown = "none (the curve rises)"
     told = [_success_by_length(found)] if column == 0 and found.bins else []
     if variants:
         told.append(_other_choices(at.chance, column, variants[1:]))
@@ -221,7 +223,7 @@ def _line(
         "draws_beyond": at.draws_beyond, "draws_undefined": at.draws_undefined, "draws": found.draws,
         "draws_all_success": found.draws_all_success, "draws_all_failure": found.draws_all_failure,
         "draws_rising": found.draws_rising, "draws_unconverged": found.draws_unconverged,
-        "intercept": found.intercept, "slope": found.slope, "shortest": found.shortest,
+        "intercept": found.intercept, "slope": found.slope, "rises": found.rises, "shortest": found.shortest,
         "longest": found.longest, "n_families": found.n_families, "bins": found.bins,
         "variants": variants,
     }  # fmt: skip

@@ -329,7 +329,9 @@ def find_measure(chosen: Chosen, name: str) -> tuple[Measure, list[str]]:
     kinds = _columns()
     if name not in kinds:
         known = measures_with_values(chosen.records)
-        raise UsageError(f"there is no measure {shown(name)}. {ended(choose(name, known, 'one that has values'))}")
+        raise UsageError(
+            f"there is no measure {shown(name)}. {ended(choose(name, known, 'one that has values'))}"
+        )
     yes_no = kinds[name] is bool
     counts = "share" if yes_no else unit_of(name) or name
     limits = chosen.score_limits if name == SCORE else limits_of_measure(name)

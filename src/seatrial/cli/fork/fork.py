@@ -117,9 +117,9 @@ def fork(
     proven before anybody acts. Candidate and control
     of one number share a seed. The memory of a script is had by showing it its past again; other agents get
     their last checkpoint, or with --same-seed and no model their past again, or the instruction alone. With
-    --system both sides begin with the instruction alone. Forks that share a seed and ask no model are copies of
-    one trial: they count once, so -n 1 does. Steps and costs count from the fork on; forks are pooled with no
-    other trials.
+    --system both sides begin with the instruction alone. Forks that share a seed and ask no model are copies
+    of one trial: they count once, so -n 1 does. Steps and costs count from the fork on; forks are pooled with
+    no other trials.
 
     The same command goes on with forks that were broken off, and adds those that a greater -n asks for. Exit
     code 1: some could not be completed. 130: interrupted.

@@ -134,7 +134,9 @@ def _candidate(run: Path, system: str | None, options: Asked) -> Chosen:
     if len(found) != 1:
         raise UsageError(f"{run}: holds {listed(named)}. Name one as system in the rules.")
     said = [UNKNOWN_ALONE] if found[0].with_people else []
-    return msgspec.structs.replace(chosen, cells=[as_planned(found[0])], limits=[*arms, *chosen.limits, *said])
+    return msgspec.structs.replace(
+        chosen, cells=[as_planned(found[0])], limits=[*arms, *chosen.limits, *said]
+    )
 
 
 def _gate_rules(rules: list[Rule]) -> "list[GateRule]":
@@ -193,9 +195,9 @@ def _estimate(rule: Rule, chosen: Chosen, cell: Cell, options: Asked) -> Estimat
         spent = number_measure(chosen, match["of"], "cost")
         ends: dict[str, list[Ending]] = {}
         if (lost := _lost_to_quantile(rule, spent, success, cell)) is not None:
-            valid = cell.valid
+            tasks = {record.task for record in cell.valid}
             return Estimate(value=None, level=options.level, method="none", unit="tasks",
-                            n_tasks=len({r.task for r in valid}), n_trials=len(valid), notes=[lost])  # fmt: skip
+                            n_tasks=len(tasks), n_trials=len(cell.valid), notes=[lost])  # fmt: skip
         for record in cell.valid:
             at = spent.read(record)
             assert at is not None
