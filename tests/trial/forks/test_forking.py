@@ -190,7 +190,10 @@ def test_an_agent_without_memory_begins_after_what_was_forced(tmp_path: Path) ->
 
 def test_a_running_process_is_refused_or_told(tmp_path: Path) -> None:
     run = ended(
-        tmp_path, "echo 1 > one; sleep 300 & true", "pkill sleep; while pgrep -x sleep; do :; done", "true"
+        tmp_path,
+        "echo 1 > one; sleep 300 & true",
+        "pkill sleep; while pgrep -r S -x sleep; do :; done",
+        "true",
     )
     with pytest.raises(UsageError, match=r"1 background processes were running.*--non-causal"):
         plan_forks(run, ForkPlace(run.manifest().plan[0], 1, 1), orders())
