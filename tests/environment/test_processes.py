@@ -265,3 +265,10 @@ def test_full_disk_is_a_fault_of_the_environment(lab: Lab):
     world.shell("head -c 2500000 /dev/urandom > big; echo 1 > small")
     with pytest.raises(EnvironmentFault, match="Free space"):
         world.settle()
+
+
+def test_an_orphan_that_ended_is_gone_for_a_command_that_waits_for_it(lab: Lab):
+    world = lab.world()
+    waited = world.shell("(sleep 0.1 &); while pgrep -x sleep; do :; done; echo gone", seconds=PATIENCE)
+    assert (waited.exit_code, waited.output.split()[-1]) == (0, b"gone")
+    assert waited.alive == 0

@@ -32,6 +32,7 @@ READS_AT_ONCE = 16
 # Added to the badness of all but PID 1, so that running out of memory never takes the sandbox along.
 VICTIM_FIRST = b"500"
 KILL_SECONDS = 5.0
+REAP_SECONDS = 0.05
 
 Request = dict[str, Any]
 Report = dict[str, Any]
@@ -271,7 +272,9 @@ class Init:
             ``exit``, ``time`` when the time is up, or ``interrupt`` when the harness asked for that.
         """
         while (left := deadline - time.monotonic()) > 0:
-            ready = self.poll([child, self.control], left)
+            ready = self.poll([child, self.control], min(left, REAP_SECONDS))
+            # An orphan that ended must not look alive to a command that waits for its end.
+            self.reap()
             if child in ready:
                 return "exit"
             # While an action runs, the harness has nothing else to say.
