@@ -245,8 +245,10 @@ def _end(
     """Take in the last effects, audit the state, write the last line."""
     if sandbox.services is not None:
         sandbox.services.server.close()
-    fingerprint = gateway.close()
-    equal = sandbox.audit()
+    # What runs on would change the state between the last look and the audit of it.
+    with sandbox.frozen():
+        fingerprint = gateway.close()
+        equal = sandbox.audit()
     end = TrialEnded(
         stop_reason=reason, fingerprint=fingerprint, audit="equal" if equal else "different",
         censored=reason in BUDGET, summary=gateway.summary, confidence=gateway.confidence,
